@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.cases import Case, TableFile
 from benchmarks.catalogue.analyst import analysis, solvers
-from benchmarks.catalogue.files import WORKERS, baselines, by_rows, checks, large_file, start_up, text
+from benchmarks.catalogue.files import WORKERS, baselines, by_rows, checks, large_file, staged, start_up, text
 from benchmarks.catalogue.memory import (
     busy,
     by_columns,
@@ -26,6 +26,8 @@ def tables(sizes: Sizes) -> dict[str, TableFile]:
     parquet = {"large": sizes.large, "middle": sizes.middle, **{f"rows{rows}": rows for rows in sizes.rows}}
     return {
         "design": TableFile("tables.design", {"columns": D}, ".toml"),
+        "design10": TableFile("tables.design", {"columns": 10}, ".toml"),
+        "ten": TableFile("tables.parquet", {"rows": sizes.staged_rows, "columns": 10}, ".parquet"),
         **{name: TableFile("tables.parquet", {"rows": n, "columns": D}, ".parquet") for name, n in parquet.items()},
         **{f"copies{times}": TableFile("tables.copies", {"one": "{large}", "times": times}) for times in sizes.copies},
         "text": TableFile("tables.csv", {"rows": sizes.csv_rows, "columns": D}, ".csv"),
@@ -38,7 +40,8 @@ def cases(sizes: Sizes, *, workers: bool = True) -> list[Case]:
     """Return every case of a profile. `workers` tells whether the number of workers can be chosen."""
     one = ("--workers", "1") if workers else ()
     return [
-        start_up(), large_file(sizes, one), baselines(sizes, one), *by_rows(sizes, one), text(sizes, one),
+        start_up(), large_file(sizes, one), baselines(sizes, one), *by_rows(sizes, one), staged(sizes, one),
+        text(sizes, one),
         *by_columns(sizes), gram(sizes), busy(sizes), by_levels(sizes), persons(sizes), noise(sizes), passes(sizes),
         mechanisms(sizes), objective(sizes), analysis(sizes), solvers(), *checks(sizes),
     ]  # fmt: skip

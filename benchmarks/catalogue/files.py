@@ -179,6 +179,28 @@ def by_rows(sizes: Sizes, one: tuple[str, ...]) -> list[Case]:
     return found
 
 
+def staged(sizes: Sizes, one: tuple[str, ...]) -> Case:
+    """Return the case of the passes of `staged` over a file, compared with the single one of `gaussian`."""
+
+    def words(mechanism: str, *more: str) -> tuple[str, ...]:
+        return ours_on_file("ten", "design10", "--mechanism", mechanism, *more)
+
+    two = (WORKERS, "2 cores")
+    subjects = (
+        Subject("gaussian", "gaussian, one worker", words("gaussian", *one), ours=True),
+        Subject("staged", "staged, one worker", words("staged", *one), ours=True),
+        Subject("staged-2", "staged, 2 workers", words("staged", WORKERS, "2"), ours=True, needs=two),
+    )
+    figures = (
+        Figure("staged-cpu", "staged over gaussian, one worker, CPU", "staged", "gaussian", limit=3.0),
+        Figure("staged-wall-2", "staged with 2 workers over gaussian, wall", "staged-2", "gaussian", "wall"),
+        Figure("staged-memory", "peak memory of staged, one worker, MB", "staged", of="memory"),
+        Figure("gaussian-memory", "peak memory of gaussian, one worker, MB", "gaussian", of="memory"),
+    )
+    title = f"Passes of staged: {counted(sizes.staged_rows)} x 10 Parquet, whole processes"
+    return Case("staged", title, subjects, figures, ("ten", "design10"))
+
+
 def text(sizes: Sizes, one: tuple[str, ...]) -> Case:
     """Return the case of a release of a CSV file, compared with reading the file."""
     subjects = (

@@ -184,6 +184,9 @@ _NOISE_SCALES, _PART_OF_ROOT = 2.0, 0.75
 # a mean square is lowered by this many standard deviations of its noise before it raises a scale
 _DOUBT: Final = 2.0
 
+# a smaller scale, close to the smallest one, is that of a column most of whose values are equal
+_FITTING_SCALE: Final = 1 / 230
+
 # upper end of an interval for each column, and its lower end unless the interval is unbounded below
 _Interval: TypeAlias = tuple[FloatArray] | tuple[FloatArray, FloatArray]
 
@@ -224,6 +227,25 @@ class Beliefs:
         weights = self._weights()
         centres: FloatArray = (weights.sum(axis=2) * self._centres[:, :, 0]).sum(axis=1)
         return centres, np.exp2(weights.sum(axis=1) @ _LOG_SCALES)
+
+    def misfits(self) -> list[bool]:
+        """Return which columns have clearly more rows far from their centre than their scale suggests.
+
+        So does a column most of whose values are equal: the more of them are, the smaller the scale that fits best.
+
+        >>> beliefs = Beliefs(2)
+        >>> for width, shares in [(0.2, [1.0, 0.85]), (0.03, [0.7, 0.8])]:
+        ...     beliefs.learn((np.full(2, width), np.full(2, -width)), np.array(shares), 0.01)
+        >>> beliefs.misfits()
+        [False, True]
+        """
+        centres, scales = self.means()
+        found = scales < _FITTING_SCALE
+        for interval, shares, sd in self._learned:
+            for lower in interval[1:]:
+                ends = [np.tanh(_LOGISTIC * (end - centres) / scales) for end in (interval[0], lower)]
+                found |= (ends[0] - ends[1]) / 2 - shares > _MODEL_ERROR + 2 * sd
+        return [bool(one) for one in found]
 
     def _start(self, centres: FloatArray) -> None:
         self._centres = centres[:, :, None]
@@ -318,6 +340,14 @@ def columns_centred(context: RunContext, cells: IntArray, rows: int, many: float
 
     `rows`, the exact number of rows, enters only sums that get noise. `many` is the released number.
     """
+    centres, scales, _ = columns_found(context, cells, rows, many)
+    return centres, scales
+
+
+def columns_found(
+    context: RunContext, cells: IntArray, rows: int, many: float
+) -> tuple[list[float], list[float], list[bool]]:
+    """Estimate centres and scales as `columns_centred` does, and return whether a scale misfits the counts."""
     beliefs = Beliefs(len(cells))
     questions = _Questions(context, cells, rows, many, beliefs)
     questions.centre("centre")
@@ -325,7 +355,7 @@ def columns_centred(context: RunContext, cells: IntArray, rows: int, many: float
     beliefs.zoom()
     questions.centre("zoomed_centre")
     questions.spread("zoomed_spread")
-    return questions.answers()
+    return *questions.answers(), beliefs.misfits()
 
 
 def columns_scaled(context: RunContext, cells: IntArray, rows: int, many: float) -> list[float]:

@@ -45,7 +45,7 @@ from discreet.errors import SpecError, UnsupportedError
 from discreet.exact.arrays import FloatArray, IntArray
 from discreet.exact.linear import entry_count, pairs, symmetric
 from discreet.mechanisms.calibration import in_steps, spread_scale
-from discreet.mechanisms.column_search import Counts, column_sizes, columns_centred, noisy
+from discreet.mechanisms.column_search import Counts, column_sizes, columns_found, noisy
 from discreet.mechanisms.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.lattice import ROUNDING, gaussian_mu
@@ -229,12 +229,15 @@ def _column_stage(context: RunContext) -> Generator[Sums, Totals, tuple[_Centres
     size = len(design.released) - 2
     centres, scales = [0.0] * size, [UNSEARCHED_SCALE] * size
     if searched:
-        found, spreads = columns_centred(context, cells[:-1], exact, many)
+        found, spreads, misfits = columns_found(context, cells[:-1], exact, many)
         sizes = column_sizes(context, SIZE, cells[:-1], [round(centre * CELLS) for centre in found], many)
-        for column, centre, spread, root in zip(searched, found, spreads, sizes, strict=True):
+        sd = 4 * context.distribution.sd(SIZE) / many
+        for column, centre, spread, root, misfit in zip(searched, found, spreads, sizes, misfits, strict=True):
             centres[column - 1] = centre
-            # lowered by two more standard deviations of its noise: too large a scale costs more than too small a one
-            surely = math.sqrt(max(root**2 - 8 * context.distribution.sd(SIZE) / many, 0.0))
+            # `root` was lowered by one standard deviation of the noise of its square, and is lowered by two more, as
+            # too large a scale costs more than too small a one; but where the spread misfits, too small a scale would
+            # take the products of its column far too small, and intervals would be wrong
+            surely = math.sqrt(max(root**2 + (sd if misfit else -2 * sd), 0.0))
             scales[column - 1] = min(max(spread, surely, SMALLEST_SCALE), LARGEST_SCALE)
     target = _median(context, cells[-1], exact) if target_searched(design) else BOOLEAN_CENTRE
     return _Centres(Scaling(tuple(centres), tuple(scales), math.inf, 1), target), rows

@@ -8,6 +8,7 @@ import pytest
 import discreet
 from discreet.analyst.equations.noise import EntryNoise
 from discreet.analyst.equations.normal import normal_equations
+from discreet.analyst.solvers import adaptive
 from discreet.analyst.solvers.adaptive import (
     gram_variance,
     penalised_gram,
@@ -16,6 +17,7 @@ from discreet.analyst.solvers.adaptive import (
     shrunk_gram,
 )
 from discreet.design.model_columns import model_of
+from discreet.testing import seeded_release
 from support.made_releases import FOUR_FEATURES as DESIGN
 from support.made_releases import four_features as table
 from support.made_releases import made
@@ -182,3 +184,42 @@ def test_without_the_targets_sum_of_squares_the_bounds_stand_in_for_it():
     design = discreet.Design("y", {"x": (0, 2), "y": (-1, 1)})
     release = discreet.release(source, design, epsilon=1.0, delta=1e-6, mechanism="ssp")
     assert np.isfinite(discreet.fit(release, penalty="bayes").params["x"])
+
+
+def staged_columns(rng):
+    x = rng.normal(size=(6, 2000)) + rng.normal(size=2000)
+    return {f"x{j}": column for j, column in enumerate(x)} | {"y": x.sum(axis=0) + rng.normal(size=2000)}
+
+
+def test_the_line_of_staged_is_the_centre_of_the_prior(monkeypatch):
+    """The noise of its products acts on the distance from that line, so shrinking to 0 predicts worse."""
+    design = discreet.Design("y", {**{f"x{j}": (-8, 8) for j in range(6)}, "y": (-60, 60)})
+    gaps = []
+    for seed in range(20):
+        columns = staged_columns(np.random.default_rng([6, seed]))
+        release = seeded_release(columns, design, seed=seed, epsilon=1.0, delta=1e-6, mechanism="staged")
+        X = np.column_stack([columns[f"x{j}"] for j in range(6)])
+        pair = []
+        for pilot in (adaptive.pilot_coefficients, lambda equations: np.zeros(len(equations.A))):
+            with monkeypatch.context() as patch:
+                patch.setattr(adaptive, "pilot_coefficients", pilot)
+                slopes = np.array([discreet.fit(release, penalty="bayes").params[f"x{j}"] for j in range(6)])
+            pair.append(float(np.mean((X @ (slopes - 1.0)) ** 2)))
+        gaps.append(pair)
+    gain = np.log(np.array(gaps)) @ [-1, 1]
+    assert gain.mean() > 3 * gain.std() / np.sqrt(len(gain))
+
+
+@pytest.mark.parametrize(("target", "features", "known"), [
+    ("y", ["x3", "x1"], True), ("x2", ["x3", "x1"], False), ("y", [], True), ("x2", ["x3", "y"], False),
+])  # fmt: skip
+def test_the_line_of_staged_is_that_of_the_declared_target(target, features, known):
+    design = discreet.Design("y", {**{f"x{j}": (-8, 8) for j in range(6)}, "y": (-60, 60)})
+    columns = staged_columns(np.random.default_rng(8))
+    release = seeded_release(columns, design, seed=1, epsilon=3.0, delta=1e-6, mechanism="staged")
+    assert release.staged is not None
+    places = [0, *(1 + int(name[1:]) for name in features if name != "y")]
+    expected = [release.staged.line[place] for place in places] if known else [0.0] * (1 + len(features))
+    found = equations_of(release, target=target, features=features)
+    assert adaptive.pilot_coefficients(found).tolist() == expected
+    assert np.isfinite(discreet.fit(release, target=target, features=features, penalty="bayes").coefficients).all()

@@ -53,7 +53,7 @@ from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian_dp import mu_from
 from discreet.release_request import ReleaseRequest
 from discreet.releases.fields import digest_of
-from discreet.testing.not_private import SeededSampler
+from discreet.testing.not_private import SeededSampler, seeded_release
 from support.tables import Untouchable, neighbouring_table, random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
@@ -893,3 +893,22 @@ def test_the_noise_does_not_depend_on_bounds():
     one, other = (Design("y", {"x": (0, high), "y": (0, high)}) for high in (1, 100))
     assert question(one).distribution == question(other).distribution
     assert RowDomain.of(one) == RowDomain.of(other)
+
+
+@pytest.mark.parametrize("share", [0.85, 0.95])
+def test_a_column_that_is_mostly_one_value_has_the_scale_of_its_mean_square(share):
+    """Its products would otherwise be taken far too small, and its intervals would hold the truth in half the cases."""
+    design = Design("y", {"x": (0, 50), "z": (-5, 5), "y": (-12, 12)})
+    scales, covered = [], []
+    for seed in range(25):
+        rng = np.random.default_rng([4, seed])
+        x = np.where(rng.random(3000) < share, 0.0, rng.integers(1, 40, 3000))
+        z = rng.normal(size=3000)
+        table = {"x": x, "z": z, "y": 0.05 * x + z + rng.normal(size=3000)}
+        made = seeded_release(table, design, seed=seed, epsilon=3.0, delta=DELTA, mechanism="staged")
+        assert made.staged is not None
+        scales.append(made.staged.scales[0])
+        covered.append(discreet.fit(made).conf_int()["x"].contains(0.05))
+    root = math.sqrt(1 - share) * 23 / 25
+    assert np.median(scales) > root / 2
+    assert sum(covered) >= 21

@@ -14,6 +14,7 @@ from discreet.mechanisms.column_search import (
     Beliefs,
     column_sizes,
     columns_centred,
+    columns_found,
     columns_scaled,
     columns_sized,
 )
@@ -225,3 +226,21 @@ def test_sizes_are_root_mean_squares_around_the_centres_after_a_standard_deviati
 def test_a_size_is_0_where_the_noise_is_larger_than_the_sum():
     context, empty = context_of(), np.zeros((2, 2 * CELLS + 1), dtype=np.int64)
     assert column_sizes(context, "mean_square", empty, [0, 0], 20.0) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("share", [0.8, 0.9, 0.97])
+@pytest.mark.parametrize("seed", [None, 1, 2])
+def test_a_scale_misfits_a_column_that_is_mostly_one_value(share, seed):
+    """And fits normal columns, however narrow, with and without noise."""
+    rng = np.random.default_rng(8)
+    context = context_of(None if seed is None else SeededSampler(seed))
+    mostly = np.where(rng.random(5000) < share, -0.9, rng.uniform(-0.9, 0.9, 5000))
+    for sd in (0.3, 0.03, 0.01):
+        normal = np.clip(rng.normal(0.2, sd, 5000), -1, 1)
+        assert columns_found(context, cells_of(context, mostly, normal), 5000, 5000.0)[2] == [True, False]
+
+
+def test_a_scale_fits_if_the_noise_of_the_counts_is_large():
+    context = context_of(SeededSampler(3))
+    mostly = np.where(np.arange(100) < 80, -0.9, 0.5)
+    assert columns_found(context, cells_of(context, mostly, mostly), 100, 100.0)[2] == [False, False]

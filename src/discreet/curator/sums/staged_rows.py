@@ -17,8 +17,9 @@ from discreet.exact.arrays import FloatArray, shrink_to_ball
 
 # finest grid of a score and of a squared residual, in units of their bounds
 SCORE_BITS: Final = 36
-# doubles hold integers up to 2^53, so sums of this many scores are exact in any order
-_SUMMED_AT_ONCE: Final = 2 ** (53 - SCORE_BITS)
+# doubles hold integers up to 2^53, so sums of up to 2^17 scores are exact in any order; the arrays of a block of this
+# many rows stay in the cache, and their memory is used again
+_SUMMED_AT_ONCE: Final = 2**12
 # far above the rounding error of a norm in doubles, far below one step of a score
 _SHORTENED: Final = 1 - 2**-40
 
@@ -133,10 +134,11 @@ class StagedGram(MadeAnew):
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps."""
         one = self._rows.domain.unit
-        x, _ = self._rows.weighted(chunk)
-        rows: FloatArray = np.rint(x * (one / self._radius))
-        shrink_to_ball(rows, one**2)  # [P:staged-row]
-        self._gram.add(rows)
+        for block in _summable_blocks(chunk):
+            x, _ = self._rows.weighted(block)
+            rows: FloatArray = np.rint(x * (one / self._radius))
+            shrink_to_ball(rows, one**2)  # [P:staged-row]
+            self._gram.add(rows)
         self._norms.add(chunk)
 
     def totals(self) -> tuple[int, ...]:
@@ -210,6 +212,6 @@ class StagedScores(MadeAnew):
 
 
 def _summable_blocks(chunk: FloatArray) -> Iterator[FloatArray]:
-    """Split a chunk into blocks whose sums are exact in doubles."""
+    """Split a chunk into small blocks, whose sums are exact in doubles."""
     for start in range(0, chunk.shape[1], _SUMMED_AT_ONCE):
         yield chunk[:, start : start + _SUMMED_AT_ONCE]
