@@ -156,8 +156,8 @@ class GaussianMoments:
             return weighted_moments(totals, design, distribution, sampler)
         moments = yield ExactGram(size, context.domain.grid_bits)
         noisy = self.randomise(moments, distribution, sampler)
-        noise = sampler.draw([distribution.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
-        return NoisyMoments(noisy, clipped=on_product_grid(moments.clipped, noise, distribution))
+        noise = sampler.draw([distribution.sigma[CLIPPED]] * len(moments.counts.clipped)) if self.clip_counts else ()
+        return NoisyMoments(noisy, clipped=on_product_grid(moments.counts.clipped, noise, distribution))
 
     def randomise(self, moments: Totals, distribution: NoiseDistribution, sampler: Sampler) -> tuple[int, ...]:
         """Add one independent variate to each exact total, in unbounded integers.

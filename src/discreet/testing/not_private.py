@@ -80,7 +80,7 @@ def exact_release(
         grid_bits, dict.fromkeys((*BLOCKS, *extra_blocks), 0), "none", parameters=parameters
     )
     totals = moments.values[:-1] if weighted else moments.values
-    counts = on_product_grid(moments.clipped, [0] * len(moments.clipped), distribution)
+    counts = on_product_grid(moments.counts.clipped, [0] * len(moments.counts.clipped), distribution)
     return Release(
         design=design,
         guarantee=None,
@@ -89,7 +89,7 @@ def exact_release(
         noise=distribution,
         totals=totals,
         scalars={ROWS: moments.values[-1]} if ROWS in distribution.sigma else {},
-        units_public=moments.count if design.unit.neighbours == "replace" else None,
+        units_public=moments.counts.units if design.unit.neighbours == "replace" else None,
         anchor="untracked",
         made_by=f"discreet {__version__}",
         clipped=dict(zip(design.clippable, counts, strict=True)) if clip_counts else {},
