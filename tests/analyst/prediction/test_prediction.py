@@ -290,10 +290,10 @@ def test_limits_clip_features_and_predictions_and_only_where_they_were_released(
     made = discreet.testing.seeded_release(table, design, seed=1, epsilon=5.0, delta=1e-6, mechanism="irls")
     limited = replace(made, coefficients=replace(made.coefficients, ranges=((-0.5, 0.25), (-1.0, 1.0))))
     wide, close = fit(made), fit(limited)
-    assert Limits.of(made, wide.model, "none") is None
-    assert Limits.of(limited, close.model, "none") == Limits(((-0.5, 0.25), (-1.0, 1.0)), (0.0, 10.0))
+    assert Limits.of(made, wide.model) is None
+    assert Limits.of(limited, close.model) == Limits(((-0.5, 0.25), (-1.0, 1.0)), (0.0, 10.0))
     exact = discreet.testing.exact_release(table, design)
-    assert Limits.of(exact, fit(exact).model, "bayes") is None
+    assert Limits.of(exact, fit(exact).model) is None
     # -0.5 is 1 and 0.25 is 2.5 in the units of x
     new = {"x": [0.0, 1.0, 2.0, 2.5, 4.0], "flag": [False] * 5}
     got = close.predict(new)

@@ -31,7 +31,7 @@ def test_an_entry_with_weights_adds_them_to_a_design_once():
     assert (weighted.weights, weighted.radius, entry.serves(weighted)) == ("weight", 0.5, True)
     assert entry.of(weighted) is weighted
     assert mechanism_entries()["gaussian"].of(design) is design
-    assert not mechanism_entries()["gaussian scaled"].serves(design)
+    assert not mechanism_entries()["staged"].serves(design)
 
 
 def test_an_entry_with_further_models_has_them_for_every_design():

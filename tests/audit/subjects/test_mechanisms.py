@@ -20,7 +20,6 @@ NAMES = list(mechanism_entries())
 COSTLY = (
     "refined",
     "staged",
-    "gaussian scaled",
     "gaussian robust",
     "gaussian robust models",
     "irls moment",

@@ -71,7 +71,7 @@ class Units:
             ) from None
 
     def mixture(self) -> FloatArray:
-        """Return the (d, d) matrix that maps scaled features z to features in original units over their half-ranges.
+        """Return the (d, d) matrix that maps scaled features z to original features divided by their half-ranges.
 
         Constants are left out. The matrix is the identity, except that an interaction also contains a multiple of the
         indicators of its category.
@@ -82,7 +82,7 @@ class Units:
         return out
 
     def prediction_terms(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        """Return the constant and the gains of a prediction from scaled features, in units of the target."""
+        """Return the constant and the slopes of a prediction from scaled features, in units of the target."""
         half = float(self.half[-1])
         slopes = theta[1:] if self.intercept else theta
         start = float(theta[0]) if self.intercept else float(theta @ self.shift[:-1])
@@ -90,13 +90,13 @@ class Units:
         return self.base + half * start - float(gains @ self.centre), gains
 
     def regressors(self, scaled: FloatArray) -> FloatArray:
-        """Return z without the constant, shape (rows, k), from features scaled by their declared bounds."""
+        """Compute the regressors z without the constant, shape (rows, k), from features scaled by declared bounds."""
         out: FloatArray = (scaled.T - self.centre) / self.scale + self.shift[:-1]
         return out
 
 
 def model_scales(design: Design, model: SubModel) -> tuple[FloatArray, FloatArray, tuple[tuple[int, int, float], ...]]:
-    """Return half-widths and midpoints of (features, target), and the multiples that interactions contain."""
+    """Return the half-widths and midpoints of (features, target), and the multiples of features inside interactions."""
     scales = scales_of(design, (*model.features, model.target))
     return np.array(scales.half), np.array(scales.mid), scales.taken
 
@@ -104,7 +104,7 @@ def model_scales(design: Design, model: SubModel) -> tuple[FloatArray, FloatArra
 def released_scaling(release: Release, model: SubModel) -> tuple[FloatArray, FloatArray]:
     """Return the released centres and scales of (features, target), in scaled units of the columns.
 
-    They are 0 and 1 unless the release is by `staged`.
+    They are 0 and 1 unless the release was made by `staged`.
     """
     positions = [*model.positions, model.target_position]
     if release.staged is None:
@@ -115,7 +115,7 @@ def released_scaling(release: Release, model: SubModel) -> tuple[FloatArray, Flo
 
 
 def declared_widths(design: Design, features: Sequence[str]) -> list[float | None]:
-    """Return the declared width of each slope's column, or None for an indicator or a basis function."""
+    """Return the declared width of the column of each slope, with None for indicators and basis functions."""
     return [
         column.bounds[1] - column.bounds[0]
         if isinstance(column, Numeric | Interaction) and column.bounds is not None
@@ -157,7 +157,7 @@ def check_moments(release: Release, what: str) -> None:
 def check_sums(release: Release, model: SubModel, *, moved: bool) -> None:
     """Raise if the release lacks a sum that the model needs.
 
-    With `moved` the model moves columns to another origin and needs their sums.
+    With `moved`, the model shifts columns to another origin and therefore needs their sums.
     """
     check_moments(release, "this model")
     if release.noise.sigma.keys() >= set(BLOCKS):
@@ -190,7 +190,7 @@ def _model_kind(release: Release, model: SubModel, block: str) -> str:
 
 
 def counted_rows(release: Release) -> tuple[Number, float]:
-    """Return the released number of rows and the standard deviation of its noise: 0 if the number is public."""
+    """Return the released number of rows and the standard deviation of its noise (0 if the number is public)."""
     count = released_count(release)
     return (NO_COUNT, 0.0) if count is None else (count.value, count.sd)
 
@@ -235,7 +235,7 @@ class NormalEquations(Units):
 
     @property
     def integer_gram(self) -> BigIntArray:
-        """Integer Gram of the regressors, shape (k, k)."""
+        """Integer Gram matrix of the regressors, shape (k, k)."""
         return self.whole[:-1, :-1]
 
     @property
@@ -251,7 +251,7 @@ class NormalEquations(Units):
 
     @property
     def A(self) -> FloatArray:
-        """Gram of the regressors, shape (k, k)."""
+        """Gram matrix of the regressors, shape (k, k)."""
         return self.moments[:-1, :-1]
 
     @property
@@ -266,7 +266,7 @@ class NormalEquations(Units):
 
 
 def normal_equations(release: Release, model: SubModel) -> NormalEquations:
-    """Form the normal equations of a model from the release."""
+    """Form the normal equations of a model from a release."""
     half, mid, taken = model_scales(release.design, model)
     centre, scale = released_scaling(release, model)
     features = released_columns(release.design, model.features)
