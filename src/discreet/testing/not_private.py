@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
+from typing import Unpack
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from discreet.errors import OptionError, UnsupportedError
 from discreet.ledger import event_log
 from discreet.mechanisms.gaussian import clip_columns, on_product_grid
 from discreet.mechanisms.protocol import run_passes
-from discreet.options import AUTO, DEFAULT_GRID_BITS, ReleaseOptions, RobustErrors
+from discreet.options import AUTO, DEFAULT_GRID_BITS, ReleaseKeywords, ReleaseOptions, options_of, takes_options
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.checks import check_flag
 from discreet.release_request import ReleaseRequest, check_design
@@ -96,6 +97,7 @@ def exact_release(
     )
 
 
+@takes_options(without=("guard", "allow_weak_privacy"))
 def seeded_release(
     data: object,
     design: Design,
@@ -103,20 +105,18 @@ def seeded_release(
     seed: int,
     epsilon: float,
     delta: float = 0.0,
-    mechanism: str = AUTO,
-    settings: Mapping[str, object] | None = None,
-    robust: bool | RobustErrors = False,
-    clip_counts: bool = False,
-    grid_bits: int = DEFAULT_GRID_BITS,
+    **options: Unpack[ReleaseKeywords],
 ) -> Release:
     """Release as `discreet.release` does, but with noise from a seed, NOT PRIVATE: the seed reveals the noise.
 
     Parameters
     ----------
-    data, design, epsilon, delta, mechanism, settings, robust, clip_counts, grid_bits
+    data, design, epsilon, delta
         As in `discreet.release`.
     seed : int
         An integer of at least 0. The same seed gives the same noise.
+    **options
+        As in `discreet.release`.
 
     Returns
     -------
@@ -130,15 +130,9 @@ def seeded_release(
     >>> one == two, one.private, one.mechanism
     (True, False, 'gaussian-seeded')
     """
+    checked = options_of(seeded_release, options)
     check_design(design)
-    options = ReleaseOptions(
-        mechanism=mechanism,
-        settings=settings,
-        robust=robust,
-        clip_counts=clip_counts,
-        grid_bits=grid_bits,
-    )
-    return marked_seeded(release_with(SeededSampler(seed), data, design, PrivacyBudget(epsilon, delta), options))
+    return marked_seeded(release_with(SeededSampler(seed), data, design, PrivacyBudget(epsilon, delta), checked))
 
 
 def marked_seeded(release: Release) -> Release:
