@@ -18,7 +18,7 @@ from discreet.accounting.noise_distribution import (
     GUARD_COUNTS,
     entry_blocks,
 )
-from discreet.accounting.privacy_maps import MOMENTS
+from discreet.accounting.settings import MOMENTS
 from discreet.accounting.staged_queries import is_staged
 from discreet.audit.judging import Claim
 from discreet.audit.noise_tests import Check, bits_check, distribution_check, integer_check

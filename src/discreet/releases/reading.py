@@ -28,10 +28,10 @@ from discreet.accounting.noise_distribution import (
 )
 from discreet.accounting.noise_shares import PARAMETERS
 from discreet.accounting.privacy_loss import TOLERANCE, epsilon_given, keeps
-from discreet.accounting.privacy_maps import MOMENTS, VERSION, loss_of, published_steps
+from discreet.accounting.privacy_maps import VERSION, loss_of, published_steps
 from discreet.accounting.queries import blocks_of
 from discreet.accounting.search_queries import searched_columns, target_searched
-from discreet.accounting.settings import check_stored
+from discreet.accounting.settings import MOMENTS, check_stored
 from discreet.accounting.staged_queries import (
     BOOLEAN_CENTRE,
     LARGEST_SCALE,
