@@ -42,10 +42,10 @@ class RowCounts(Sensitive):
     Attributes
     ----------
     units
-        Number of rows or individuals in the table. Sensitive, unless the neighbouring relation makes it public.
+        Number of rows or of individuals in the table. It is sensitive unless the neighbouring relation makes it public.
     fitting
-        Number of included rows, and number of rows that a rule drops. Both together are counted only up to the cap of
-        each individual, included rows first.
+        Number of included rows, and number of rows that a rule drops. Of each individual, only as many rows are counted
+        as the cap allows, included rows before dropped rows.
     clipped
         Number of included rows in which each numeric column was clipped, if requested.
     """
