@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Final, Literal
 
+from discreet.accounting.curator_shares import HONEST, PERSON_PARTS, check_share, share_steps
 from discreet.accounting.moment_queries import gaussian_queries
 from discreet.accounting.noise_distribution import (
     CLIPPED,
@@ -23,7 +24,6 @@ from discreet.accounting.noise_distribution import (
     NoiseDistribution,
     Settings,
 )
-from discreet.accounting.noise_shares import HONEST, PERSON_PARTS, check_share, share_steps
 from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.queries import GramQuery, MomentsQuery, VectorQuery
 from discreet.curator.sums.gram import ExactGram, Totals, row_products
