@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from discreet.accounting.noise_distribution import NoiseDistribution
 from discreet.analyst.bound_costs import bound_costs
@@ -32,12 +32,13 @@ from discreet.errors import PrivacyNotice, SpecError, shown
 from discreet.mechanisms.registry import HOMES, predicted_error
 from discreet.options import (
     AUTO,
-    DEFAULT_GRID_BITS,
     DEFAULT_MECHANISM,
     DEFAULT_OPTIONS,
     ONE_PASS,
+    ReleaseKeywords,
     ReleaseOptions,
-    RobustErrors,
+    options_of,
+    takes_options,
 )
 from discreet.privacy.checks import is_number
 from discreet.release_request import ReleaseRequest, check_design, checked_budget
@@ -65,19 +66,13 @@ _EPSILON_SPAN = (1e-3, 20.0)
 _ROWS_SPAN = (10.0, 1e12)
 
 
+@takes_options()
 def plan(
     design: Design,
     *,
     rows: float,
     epsilon: float,
     delta: float = 0.0,
-    mechanism: str = AUTO,
-    settings: Mapping[str, object] | None = None,
-    robust: bool | RobustErrors = False,
-    clip_counts: bool = False,
-    guard: bool = False,
-    grid_bits: int = DEFAULT_GRID_BITS,
-    allow_weak_privacy: bool = False,
     rsquared: float | None = None,
     spread: float | None = None,
     target_spread: float | None = None,
@@ -85,6 +80,7 @@ def plan(
     correlation: Correlation | None = None,
     level: float = 0.95,
     cancel: CancelToken | None = None,
+    **options: Unpack[ReleaseKeywords],
 ) -> Plan:
     """Predict the accuracy of the full model from declarations and stated assumptions only.
 
@@ -110,7 +106,9 @@ def plan(
         The declarations of the planned release.
     rows
         Expected number of included rows. If the unit has an id, count at most `max_rows` rows per person.
-    epsilon, delta, mechanism, settings, robust, clip_counts, guard, grid_bits, allow_weak_privacy
+    epsilon, delta
+        As for `discreet.release`.
+    **options
         As for `discreet.release`.
     rsquared
         Fraction of the target's variance that the model explains; 0.5 by default.
@@ -145,17 +143,9 @@ def plan(
     >>> narrow.coefficients[1].std_error > 5 * default.coefficients[1].std_error
     True
     """
-    options = ReleaseOptions(
-        mechanism=mechanism,
-        settings=settings,
-        robust=robust,
-        clip_counts=clip_counts,
-        guard=guard,
-        grid_bits=grid_bits,
-        allow_weak_privacy=allow_weak_privacy,
-    )
+    checked = options_of(plan, options)
     assumed = Stated(rsquared, spread, target_spread, assume, correlation)
-    question = _question(design, rows, (epsilon, delta), options, assumed, level)
+    question = _question(design, rows, (epsilon, delta), checked, assumed, level)
     return _with_one_pass(_plan(question, checking(cancel)), question, checking(cancel))
 
 
@@ -239,20 +229,23 @@ def _is_simulated(request: ReleaseRequest) -> bool:
     return request.mechanism.name == DEFAULT_MECHANISM
 
 
+@takes_options()
 def noise_distribution_for(
     design: Design,
     epsilon: float,
     delta: float,
-    *,
-    mechanism: str = AUTO,
-    settings: Mapping[str, object] | None = None,
-    robust: bool | RobustErrors = False,
-    clip_counts: bool = False,
-    guard: bool = False,
-    grid_bits: int = DEFAULT_GRID_BITS,
-    allow_weak_privacy: bool = False,
+    **options: Unpack[ReleaseKeywords],
 ) -> NoiseDistribution:
-    """Return the noise distribution of a release. The options are the same as for `discreet.release`.
+    """Return the noise distribution of a release.
+
+    Parameters
+    ----------
+    design
+        The declarations.
+    epsilon, delta
+        As for `discreet.release`.
+    **options
+        As for `discreet.release`.
 
     Examples
     --------
@@ -262,17 +255,9 @@ def noise_distribution_for(
     >>> distribution.sd("cross") < discreet.planning.noise_distribution_for(design, 0.5, 1e-6).sd("cross")
     True
     """
-    options = ReleaseOptions(
-        mechanism=mechanism,
-        settings=settings,
-        robust=robust,
-        clip_counts=clip_counts,
-        guard=guard,
-        grid_bits=grid_bits,
-        allow_weak_privacy=allow_weak_privacy,
-    )
+    checked = options_of(noise_distribution_for, options)
     check_design(design)
-    return _request(design, (epsilon, delta), options).distribution.without_before()
+    return _request(design, (epsilon, delta), checked).distribution.without_before()
 
 
 def compare_mechanisms(
@@ -436,25 +421,31 @@ class SecondRelease(NamedTuple):
     both: Plan
 
 
+@takes_options(without=("grid_bits",))
 def second_release(
     release: Release,
     *,
     epsilon: float,
     delta: float,
     level: float = 0.95,
-    mechanism: str = AUTO,
-    settings: Mapping[str, object] | None = None,
-    robust: bool | RobustErrors = False,
-    clip_counts: bool = False,
-    guard: bool = False,
-    allow_weak_privacy: bool = False,
+    **options: Unpack[ReleaseKeywords],
 ) -> SecondRelease:
     """Plan a second release of the same table, from the sums of the first.
 
     The noisy sums of the first release stand in for those of the table, and the second release uses the same grid. It
     would spend an additional budget. In `both`, every sum is the mean of the two releases, weighted by inverse
-    variance. The options are the same as for `discreet.release`. With delta, `auto` selects
-    `gaussian`, because the mechanism `staged` releases no sums of the declared columns.
+    variance. With delta, `auto` selects `gaussian`, because `staged` releases no sums of the declared columns.
+
+    Parameters
+    ----------
+    release
+        The first release, which published moments.
+    epsilon, delta
+        Budget of the second release.
+    level
+        Confidence level of the intervals.
+    **options
+        As for `discreet.release`.
 
     Examples
     --------
@@ -468,25 +459,18 @@ def second_release(
     """
     from discreet.analyst.planning.expected import both_distributions, with_distribution
 
+    checked = options_of(second_release, options)
     guarantee = release.guarantee
     if guarantee is None:
         raise SpecError(
             "cannot plan a second release: the first release is NOT PRIVATE and spent no budget; pass a private release"
         )
     check_moments(release, "a plan for a second release")
-    options = ReleaseOptions(
-        mechanism=mechanism,
-        settings=settings,
-        robust=robust,
-        clip_counts=clip_counts,
-        guard=guard,
-        grid_bits=release.noise.grid_bits,
-        allow_weak_privacy=allow_weak_privacy,
-    )
-    if mechanism == AUTO and delta > 0:
+    checked = replace(checked, grid_bits=release.noise.grid_bits)
+    if checked.mechanism == AUTO and delta > 0:
         # only sums of the declared columns can be combined with those of the first release
-        options = replace(options, mechanism=ONE_PASS)
-    request = _request(release.design, (epsilon, delta), options)
+        checked = replace(checked, mechanism=ONE_PASS)
+    request = _request(release.design, (epsilon, delta), checked)
     chosen, distribution = request.mechanism, request.distribution.without_before()
     if chosen.kind == "coefficients":
         raise SpecError(

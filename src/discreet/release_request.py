@@ -156,7 +156,7 @@ class ReleaseRequest:
                 receipt,
                 GUARD,
                 2,
-                lambda: astuple(guard_counts(first.fitting, self.distribution, sampler)),
+                lambda: astuple(guard_counts(first.counts.fitting, self.distribution, sampler)),
                 lambda counts: stops(GuardCounts(*counts), self.distribution),
             )
         )
@@ -241,7 +241,7 @@ class ReleaseRequest:
             guard=None if counts is None else GuardPart(self.distribution.sigma[GUARD], counts.fitting, counts.other),
             discovery=discovery,
             totals=() if noisy is None else noisy.totals,
-            units_public=first.count if unit.neighbours == "replace" else None,
+            units_public=first.counts.units if unit.neighbours == "replace" else None,
             anchor=anchor,
             made_by=f"discreet {__version__}",
             coefficients=None if isinstance(published, NoisyMoments) else published,

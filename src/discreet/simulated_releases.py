@@ -18,6 +18,7 @@ from discreet.analyst.planning.assumptions import Assumptions
 from discreet.analyst.planning.expected import ENOUGH, Asked, Plan, PlannedCoefficient
 from discreet.analyst.planning.simulation import drawn_rows
 from discreet.curator.sums.gram import Sums, Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.design import Design
 from discreet.design.domain import cell_edges
 from discreet.errors import SpecError
@@ -89,7 +90,7 @@ class SimulatedTable:
             values = tuple(round(value * times) for value in wanted.totals())
             counted = getattr(wanted, "cells", None)
             cells = None if counted is None else np.rint(counted() * times).astype(np.int64)
-            return Totals(values, wanted.unit, self._rows, cells=cells)
+            return Totals(values, wanted.unit, RowCounts(self._rows), cells)
 
         return read
 

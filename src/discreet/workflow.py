@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 
 from discreet.curator.sums.cell_counts import DyadicCells
 from discreet.curator.sums.gram import Sums, Totals
@@ -20,13 +20,7 @@ from discreet.mechanisms.gaussian import residuals_with_noise
 from discreet.mechanisms.guard import bounds_record, guard_record, how_to_stop, stop_of, stops
 from discreet.mechanisms.protocol import Published, run_passes
 from discreet.mechanisms.sampler import ExactSampler, Sampler
-from discreet.options import (
-    AUTO,
-    DEFAULT_GRID_BITS,
-    DEFAULT_OPTIONS,
-    ReleaseOptions,
-    RobustErrors,
-)
+from discreet.options import DEFAULT_OPTIONS, ReleaseKeywords, ReleaseOptions, options_of, takes_options
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.spend import AdvisingHook, SpendHook, check_books, checked_receipt, untracked
 from discreet.release_request import ReleaseRequest, check_design, checked_budget
@@ -49,23 +43,18 @@ Made = TypeVar("Made")
 _LATER: Final = "failed after the budget was spent, and nothing was published:"
 
 
+@takes_options()
 def release(
     data: object,
     design: Design,
     *,
     epsilon: float,
     delta: float = 0.0,
-    mechanism: str = AUTO,
-    settings: Mapping[str, object] | None = None,
-    robust: bool | RobustErrors = False,
-    clip_counts: bool = False,
-    guard: bool = False,
-    grid_bits: int = DEFAULT_GRID_BITS,
-    allow_weak_privacy: bool = False,
     reading: ReadOptions | None = None,
     compute: ComputeOptions | None = None,
     spend: SpendHook = untracked,
     sign: str | Path | None = None,
+    **options: Unpack[ReleaseKeywords],
 ) -> Release:
     """Release differentially private statistics of a table. Only this step reads rows and spends budget.
 
@@ -86,28 +75,8 @@ def release(
         budget. Without a ledger, every attempt draws new counts and spends again.
     epsilon, delta
         The budget. With `delta` = 0 the guarantee is pure, and the noise is larger.
-    mechanism
-        Name of the mechanism. With delta, `auto` selects `staged`, which estimates least squares on the clipped table
-        in several passes. It selects `gaussian`, one pass with noise set by the declared bounds, if the request has
-        weights, robust errors, clip counts, private scaling or a declared radius. Without delta it selects the pure
-        mechanism with the smallest error.
-    settings
-        Public settings of the mechanism by name; `discreet mechanisms` lists them.
-    robust
-        True to also release the sums for heteroskedasticity-consistent standard errors (HC1). `auto` then selects
-        `staged` where it can, which spends 10% of mu^2 on them and serves every model of the target. `gaussian` spends
-        30% and serves the full model. If an individual may have several rows, its errors are clustered by individual.
-        Pass `discreet.RobustErrors(models=..., residual_bound=...)` for additional models or a public bound on
-        residuals, which only `gaussian` supports.
-    clip_counts
-        True to also release, for each numeric column, a noisy count of the rows that were clipped to its bounds. All
-        other noise grows by 2%, or by 3% with `robust`. Requires `gaussian` or `laplace`, so without delta `auto`
-        selects `laplace` instead of `k-norm`.
-    grid_bits
-        Scaled values are rounded to multiples of 2**-grid_bits, where grid_bits is from 8 to 26. Large noise lowers the
-        maximum.
-    allow_weak_privacy
-        True to accept epsilon above 20 or delta above 1e-3.
+    **options
+        {ReleaseOptions}
     reading
         Format of CSV files: encoding, delimiter, decimal and thousands marks; see `discreet.ReadOptions`.
     compute
@@ -118,11 +87,6 @@ def release(
     sign
         Path of an Ed25519 private key in PEM format, without a password, to sign the release. The key is tested before
         anything is spent.
-    guard
-        True to first spend 1% of the budget on noisy counts of the rows that fit the design and of the rows that its
-        rules drop. If far more rows do not fit, the release stops with a `GuardStop`, and the ledger refunds the rest
-        of the budget. Otherwise the release includes both counts. Requires a ledger, which records the counts before
-        they are used.
 
     Returns
     -------
@@ -136,19 +100,11 @@ def release(
     >>> release(table, design, epsilon=1.0, delta=1e-6).columns
     ('1', 'x', 'y')
     """
+    checked = options_of(release, options)
     check_design(design)
-    options = ReleaseOptions(
-        mechanism=mechanism,
-        settings=settings,
-        robust=robust,
-        clip_counts=clip_counts,
-        guard=guard,
-        grid_bits=grid_bits,
-        allow_weak_privacy=allow_weak_privacy,
-    )
-    budget = checked_budget(epsilon, delta, options)
+    budget = checked_budget(epsilon, delta, checked)
     return release_with(
-        ExactSampler(), data, design, budget, options, reading=reading, compute=compute, spend=spend, sign=sign
+        ExactSampler(), data, design, budget, checked, reading=reading, compute=compute, spend=spend, sign=sign
     )
 
 

@@ -130,7 +130,14 @@ def passes(data, design, options):
             table.sums(ExactGram(size, 24)),
         ]
     return [
-        (one.values, one.unit, one.count, one.clipped, one.fitting, None if one.cells is None else one.cells.tolist())
+        (
+            one.values,
+            one.unit,
+            one.counts.units,
+            one.counts.clipped,
+            one.counts.fitting,
+            None if one.cells is None else one.cells.tolist(),
+        )
         for one in found
     ]
 

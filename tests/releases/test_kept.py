@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 import discreet
-from discreet.accounting.privacy_maps import MAPS
+from discreet.accounting.settings import MECHANISMS
 from discreet.design.domain import RowDomain
 from discreet.errors import ReleaseFileError
 from discreet.privacy.budget import PrivacyBudget
@@ -185,7 +185,7 @@ def test_a_forged_file_is_refused_although_its_digest_matches(name, tmp_path):
 
 def test_there_are_many_kinds_of_edits():
     assert len(FORGED) >= 40
-    assert {release.mechanism for release, _, _ in FORGED.values()} <= set(MAPS)
+    assert {release.mechanism for release, _, _ in FORGED.values()} <= set(MECHANISMS)
 
 
 LARGER = {

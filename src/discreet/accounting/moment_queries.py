@@ -130,7 +130,7 @@ def gaussian(stated: Stated) -> Account:
         models=[] if shared else stated.models(),
         clip_counts=CLIPPED in distribution.sigma and not (weighted or shared),
     )
-    from discreet.accounting.noise_shares import PARAMETERS, check_terms, counted_distribution
+    from discreet.accounting.curator_shares import PARAMETERS, check_terms, counted_distribution
 
     stated.check_count()
     stated.check(

@@ -18,12 +18,13 @@ from discreet.accounting.noise_distribution import (
     GUARD_COUNTS,
     entry_blocks,
 )
-from discreet.accounting.privacy_maps import MOMENTS
+from discreet.accounting.settings import MOMENTS
 from discreet.accounting.staged_queries import is_staged
 from discreet.audit.judging import Claim
 from discreet.audit.noise_tests import Check, bits_check, distribution_check, integer_check
 from discreet.curator.rows import row_size
-from discreet.curator.sums.gram import CellSums, ExactGram, IndividualSums, MadeAnew, RecodedSums, Sums, Totals
+from discreet.curator.summing import totals_of
+from discreet.curator.sums.gram import ExactGram, IndividualSums, MadeAnew, RecodedSums, Sums, Totals
 from discreet.curator.table import accumulate
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
@@ -124,9 +125,7 @@ class SyntheticRows:
                 sums.add(rows)
             elif len(self._starts):
                 sums.add_persons(rows, self._starts)
-            cells = sums.cells() if isinstance(sums, CellSums) else None
-            read_as = self._read
-            return Totals(sums.totals(), sums.unit, read_as.count, read_as.clipped, read_as.fitting, cells)
+            return totals_of(sums, self._read.counts)
 
         return read
 
@@ -168,7 +167,11 @@ def one_run(request: ReleaseRequest, sampler: Sampler, read: Callable[[Sums], To
     """
     passes = request.mechanism.passes(request.context(sampler))
     first = read(next(passes))
-    counts = guard_counts(first.fitting, request.distribution, sampler) if GUARD in request.distribution.sigma else None
+    counts = (
+        guard_counts(first.counts.fitting, request.distribution, sampler)
+        if GUARD in request.distribution.sigma
+        else None
+    )
     if counts is not None and stops(counts, request.distribution):
         return [float(counts.fitting), float(counts.other)]
     published = run_passes(passes, first, read)

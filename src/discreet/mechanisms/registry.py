@@ -13,8 +13,7 @@ from typing import Final, cast, get_args
 import numpy as np
 
 from discreet.accounting.noise_distribution import NoiseDistribution, Settings
-from discreet.accounting.privacy_maps import MAPS
-from discreet.accounting.settings import Setting, checked_settings
+from discreet.accounting.settings import MECHANISMS, Setting, checked_settings
 from discreet.design.design import SAMPLING, Design
 from discreet.design.domain import RowDomain
 from discreet.design.model_columns import declared_models
@@ -37,7 +36,7 @@ from discreet.wording import LeaveOut, Message, Option
 # All mechanisms by name. Their modules are imported on first use.
 
 # names of all mechanisms; the module of that name defines `MECHANISM`
-HOMES: Final = tuple(MAPS)
+HOMES: Final = tuple(MECHANISMS)
 
 # published methods that are not offered, with the reason and an alternative
 NOT_OFFERED: Final[Mapping[str, str]] = MappingProxyType({

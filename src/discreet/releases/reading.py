@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
+from discreet.accounting.curator_shares import PARAMETERS
 from discreet.accounting.moment_queries import gaussian_queries
 from discreet.accounting.noise_distribution import (
     BEFORE,
@@ -26,12 +27,11 @@ from discreet.accounting.noise_distribution import (
     table_of,
     text_of,
 )
-from discreet.accounting.noise_shares import PARAMETERS
 from discreet.accounting.privacy_loss import TOLERANCE, epsilon_given, keeps
-from discreet.accounting.privacy_maps import MOMENTS, VERSION, loss_of, published_steps
+from discreet.accounting.privacy_maps import VERSION, loss_of, published_steps
 from discreet.accounting.queries import blocks_of
 from discreet.accounting.search_queries import searched_columns, target_searched
-from discreet.accounting.settings import check_stored
+from discreet.accounting.settings import MOMENTS, check_stored
 from discreet.accounting.staged_queries import (
     BOOLEAN_CENTRE,
     LARGEST_SCALE,

@@ -16,6 +16,7 @@ from discreet.curator.engine import Engine, NoSums, PartSums, TakeRows, Work
 from discreet.curator.individuals import known_persons
 from discreet.curator.summing import totals_of
 from discreet.curator.sums.gram import Sums
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.columns import bad_cell, remedy
 from discreet.design.design import Design
 from discreet.errors import CellError, DataError, OptionError, UnsupportedError
@@ -200,7 +201,7 @@ def _taken(rows: Iterable[Any], design: Design, take: TakeRows) -> list[PartSums
 
 def _nothing(sums: Sums) -> PartSums:
     """Return the sums of a plan that Spark knows to be empty, for which it runs no task."""
-    return PartSums(totals_of(sums.empty(), 0, ()))
+    return PartSums(totals_of(sums.empty(), RowCounts()))
 
 
 def _adders(sums: Sums) -> int:

@@ -31,6 +31,7 @@ from discreet.curator.sums.gram import (
 )
 from discreet.curator.sums.huber import CombinedSums, HuberSums
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass, ScoreSum, WeightedGram
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.curator.sums.scaled_rows import (
     ClippedScores,
     OffsetSum,
@@ -128,7 +129,7 @@ def numbers(totals):
 
 
 def finished(sums):
-    return totals_of(sums, 0, ())
+    return totals_of(sums, RowCounts())
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -18,6 +18,7 @@ from discreet.audit.pairs import worst_pairs
 from discreet.audit.runs import SyntheticRows
 from discreet.curator.sums.cell_counts import CELLS
 from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.curator.sums.scaled_rows import LARGEST_BITS, ClippedScores
 from discreet.design.columns import Numeric
 from discreet.design.design import Design
@@ -460,4 +461,4 @@ def test_totals_without_cells_are_refused():
     passes = RefinedRegression().passes(asked.context(SeededSampler(1)))
     next(passes)
     with pytest.raises(SpecError, match="counts by cell"):
-        passes.send(Totals((), 1, 0))
+        passes.send(Totals((), 1, RowCounts(0)))

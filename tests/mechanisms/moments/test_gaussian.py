@@ -14,6 +14,7 @@ import discreet
 from discreet.accounting.moments import Blocks
 from discreet.audit.pairs import worst_pairs
 from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.curator.table import accumulate
 from discreet.design.declarations import column_from
 from discreet.design.design import Design
@@ -229,7 +230,7 @@ def test_noise_is_added_in_unlimited_integers():
         RowDomain(1, 0, 0, None, False, 16), "add-remove", 3, PrivacyBudget(1.0, 1e-6), count_public=False
     )
     huge = 2**80
-    noisy = GaussianMoments().randomise(Totals((huge,) * 6, 4**16, 1), distribution, _Counting())
+    noisy = GaussianMoments().randomise(Totals((huge,) * 6, 4**16, RowCounts(1)), distribution, _Counting())
     assert noisy == tuple(huge + k for k in range(1, 7))
 
 
@@ -358,7 +359,7 @@ def test_sums_of_indicators_are_their_squares_whatever_the_cells():
 
 def test_one_variate_serves_the_sum_and_the_square_of_an_indicator():
     distribution = gaussian_distribution(Design("y", {"y": (0, 1), "x": (0, 1), "b": bool}), PrivacyBudget(1.0, 1e-6))
-    noisy = GaussianMoments().randomise(Totals((100,) * 10, 4**16, 1), distribution, _Counting())
+    noisy = GaussianMoments().randomise(Totals((100,) * 10, 4**16, RowCounts(1)), distribution, _Counting())
     assert noisy == (101, 102, 103, 104, 105, 106, 107, 103, 109, 110)
 
 

@@ -38,6 +38,7 @@ from discreet.analyst.tables.formats import errors_cell
 from discreet.audit.exact_losses import replayed, replayed_square
 from discreet.audit.runs import SyntheticRows
 from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.curator.sums.staged_rows import StagedScores
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
@@ -886,7 +887,7 @@ def test_totals_without_cells_are_refused():
     passes = StagedMoments().passes(asked.context(SeededSampler(1)))
     next(passes)
     with pytest.raises(SpecError, match="counts by cell"):
-        passes.send(Totals((), 1, 0))
+        passes.send(Totals((), 1, RowCounts(0)))
 
 
 def test_the_noise_does_not_depend_on_bounds():

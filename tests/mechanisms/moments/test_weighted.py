@@ -52,7 +52,7 @@ def cost(asked, one, other, seed=0) -> Fraction:
     assert square is not None, "an exact number reaches what is published"
     if GUARD not in asked.distribution.sigma:
         return square
-    fitting = [side.sums(row_products(len(asked.design.released), asked.domain)).fitting for side in sides]
+    fitting = [side.sums(row_products(len(asked.design.released), asked.domain)).counts.fitting for side in sides]
     scale = Fraction(asked.distribution.unit, asked.distribution.sigma[GUARD])
     return square + sum(((a - b) * scale) ** 2 for a, b in zip(*fitting, strict=True))
 
