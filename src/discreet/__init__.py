@@ -1,4 +1,4 @@
-"""Differentially private linear regression: one proved release, any number of fitted models.
+"""Differentially private linear regression: one private release, from which any number of models can be fitted.
 
 >>> import discreet
 >>> design = discreet.Design(target="income", columns={"income": (0, 200_000), "age": (18, 90)})

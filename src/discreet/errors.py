@@ -1,4 +1,4 @@
-"""Errors that say what is wrong with which option, what is allowed, and what to do.
+"""Errors that say which option is wrong, what is allowed, and what to do.
 
 How to raise:
 
@@ -531,7 +531,7 @@ class Cancelled(DiscreetError):  # noqa: N818  # requested, not a failure
 
 
 class PrivacyNotice(UserWarning):
-    """A notice about a budget that is allowed but unusual."""
+    """A notice about a request that is allowed but affects privacy, such as an unusually large budget."""
 
 
 class ColumnNotice(UserWarning):

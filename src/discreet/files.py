@@ -77,7 +77,7 @@ def path_text(path: str | os.PathLike[str] | os.PathLike[bytes]) -> str:
 
 
 def read_limited(path: object, largest: int = _LARGEST) -> bytes:
-    """Read a design or release file.
+    """Read a file of limited size, such as a design or a release.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def read_limited(path: object, largest: int = _LARGEST) -> bytes:
 
 
 def read_kept(path: Path, largest: int = _LARGEST) -> bytes | None:
-    """Read a file that `write_once` wrote; return None if neither a file nor a link has its name.
+    """Read a file written by `write_once`. Return None if neither a file nor a link exists at `path`.
 
     Raises
     ------
@@ -229,9 +229,9 @@ def check_suffix(path: str | Path, *suffixes: str, example: str) -> None:
 
 @contextmanager
 def replacing(path: str | Path, *, force: bool = False, secret: bool = False) -> Iterator[Path]:
-    """Yield a temporary file next to `path` that replaces it only if the block succeeds.
+    """Yield a temporary file that replaces `path` only if the block succeeds.
 
-    A secret file is readable by this user only.
+    The temporary file is in the same folder. A secret file is readable by this user only.
     """
     target = check_output(path, force=force)
     # named before it is created, so that it is deleted even if a signal arrives in between
@@ -259,7 +259,7 @@ def write_bytes(path: str | Path, content: bytes, *, force: bool = False, secret
 
 
 def write_once(path: Path, content: bytes) -> bool:
-    """Write a whole secret file that is never replaced; return False if the name exists."""
+    """Write a secret file that is never replaced. Return False if a file with that name exists."""
     temporary = _temporary(path.parent)
     try:
         _create(temporary)
@@ -304,7 +304,7 @@ def _discard(path: Path) -> None:
 
 
 def _never_replaced(path: Path) -> str:
-    """Describe a file that must never be replaced; return an empty string for other files."""
+    """Describe a file that must never be replaced. Return an empty string for other files."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)
@@ -316,7 +316,7 @@ def _never_replaced(path: Path) -> str:
 
 
 def of_several_curators(content: bytes) -> str:
-    r"""Describe a file of a joint release and the function that reads it; return an empty string for other files.
+    r"""Describe a file of a joint release and the function that reads it. Return an empty string for other files.
 
     >>> of_several_curators(b"discreet part 1\n...")
     "is a curator's part; pass it to discreet.merge, together with the parts of all other curators"
@@ -349,7 +349,7 @@ def of_several_curators(content: bytes) -> str:
 
 
 def _mode(path: Path, *, follow: bool) -> int | None:
-    """Return the mode of a path; None if it does not exist."""
+    """Return the mode of a path, or None if the path does not exist."""
     try:
         return path.stat(follow_symlinks=follow).st_mode
     except OSError as error:

@@ -15,19 +15,19 @@ class Wording(Protocol):
     """The terms of one front end."""
 
     def option(self, name: str, value: object) -> str:
-        """Name an option, with its value unless the value is None."""
+        """Return the name of an option, with its value unless the value is None."""
 
     def set_option(self, name: str, value: object) -> str:
-        """Advise to pass an option, and name the value to pass unless it is None."""
+        """Return the advice to pass an option, with the value to pass unless it is None."""
 
     def leave_out(self, name: str) -> str:
-        """Advise not to pass an option."""
+        """Return the advice not to pass an option."""
 
     def call(self, function: str, purpose: str) -> str:
-        """Advise to call a public function for a purpose. If the purpose is empty, only name the function."""
+        """Return the advice to call a public function for a purpose, or only its name if the purpose is empty."""
 
     def install(self, extra: str) -> str:
-        """Advise to install an optional extra."""
+        """Return the advice to install an optional extra."""
 
 
 class Worded(Protocol):
@@ -45,23 +45,23 @@ class PythonWording:
     """
 
     def option(self, name: str, value: object) -> str:
-        """Name a keyword argument."""
+        """Return the name of a keyword argument, with its value unless the value is None."""
         return name if value is None else f"{name}={value!r}"
 
     def set_option(self, name: str, value: object) -> str:
-        """Advise to pass a keyword argument."""
+        """Return the advice to pass a keyword argument."""
         return f"pass {name}=..." if value is None else f"pass {name}={value!r}"
 
     def leave_out(self, name: str) -> str:
-        """Advise not to pass a keyword argument."""
+        """Return the advice not to pass a keyword argument."""
         return f"leave {name} out"
 
     def call(self, function: str, purpose: str) -> str:
-        """Advise to call a function."""
+        """Return the advice to call a function."""
         return f"{purpose} with {function}" if purpose else function
 
     def install(self, extra: str) -> str:
-        """Return the pip command."""
+        """Return the advice to install an extra with pip."""
         return f"install it with: pip install 'discreet[{extra}]'"
 
 
@@ -80,7 +80,7 @@ class Option:
     value: object = None
 
     def message(self, wording: Wording) -> str:
-        """Name the option."""
+        """Return the name of the option in the terms of a front end."""
         return wording.option(self.name, self.value)
 
     def __str__(self) -> str:
@@ -101,7 +101,7 @@ class SetOption:
     value: object = None
 
     def message(self, wording: Wording) -> str:
-        """Advise to pass the option."""
+        """Return the advice to pass the option, in the terms of a front end."""
         return wording.set_option(self.name, self.value)
 
     def __str__(self) -> str:
@@ -119,7 +119,7 @@ class LeaveOut:
     name: str
 
     def message(self, wording: Wording) -> str:
-        """Advise not to pass the option."""
+        """Return the advice not to pass the option, in the terms of a front end."""
         return wording.leave_out(self.name)
 
     def __str__(self) -> str:
@@ -140,7 +140,7 @@ class Call:
     purpose: str = ""
 
     def message(self, wording: Wording) -> str:
-        """Advise to call the function."""
+        """Return the advice to call the function, in the terms of a front end."""
         return wording.call(self.function, self.purpose)
 
     def __str__(self) -> str:
@@ -158,7 +158,7 @@ class Install:
     extra: str
 
     def message(self, wording: Wording) -> str:
-        """Advise to install the extra."""
+        """Return the advice to install the extra, in the terms of a front end."""
         return wording.install(self.extra)
 
     def __str__(self) -> str:

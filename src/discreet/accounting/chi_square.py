@@ -1,4 +1,4 @@
-"""Compute upper bounds on delta for chi-square noise, for the Wishart mechanism."""
+"""Compute upper bounds on delta for chi-square noise, which the Wishart mechanism needs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MOST_EXCHANGED: Final = 30.0
 
 
 def added_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
-    """Return an upper bound on delta at epsilon if one row is added or removed.
+    """Return an upper bound on delta at `epsilon` when one row is added or removed.
 
     >>> bool(added_delta(43, Fraction(1), Fraction(1)) <= 1e-6 < added_delta(42, Fraction(1), Fraction(1)))
     True
@@ -49,9 +49,9 @@ def added_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
 
 
 def exchanged_delta(degrees: int, shift: Fraction, epsilon: Fraction, first: Fraction) -> Decimal:
-    """Return an upper bound on delta at epsilon if one row is replaced or dropped.
+    """Return an upper bound on delta at `epsilon` when one row is replaced or dropped.
 
-    The new row is added with epsilon `first`, then the old row is removed with the remaining epsilon.
+    The new row is added at a cost of epsilon = `first`, then the old row is removed with the remaining epsilon.
     """
     with localcontext(EIGHTY_DIGITS):
         joined = absent_delta(degrees, shift, first)
@@ -60,7 +60,10 @@ def exchanged_delta(degrees: int, shift: Fraction, epsilon: Fraction, first: Fra
 
 
 def proved_delta(degrees: int, shift: Fraction, epsilon: float, share: float, *, exchanged: bool) -> Decimal:
-    """Return an upper bound on delta at epsilon. With `exchanged`, `share` is the first step's share of epsilon."""
+    """Return an upper bound on delta at `epsilon` for an added or removed row or, if `exchanged`, for a replaced one.
+
+    A replacement has two steps, and the first step uses `share` of epsilon.
+    """
     exact = Fraction(epsilon)
     if exchanged:
         return exchanged_delta(degrees, shift, exact, exact * Fraction(share))
@@ -68,22 +71,22 @@ def proved_delta(degrees: int, shift: Fraction, epsilon: float, share: float, *,
 
 
 def served_epsilon(epsilon: float, *, exchanged: bool) -> float:
-    """Return the epsilon to which noise is calibrated, which is at most 30 under `replace`.
+    """Return the epsilon for which noise is calibrated. Under `replace` it is at most 30.
 
-    Under `replace`, a larger epsilon would gain nothing and lose digits.
+    Under `replace`, a larger epsilon would gain nothing and lose precision.
     """
     return min(epsilon, _MOST_EXCHANGED) if exchanged else epsilon
 
 
 def best_share(degrees: int, shift: float, epsilon: float, *, exchanged: bool) -> float:
-    """Return the share of epsilon for the first of two steps that nearly minimises delta, or 1 for one step."""
+    """Return the share of epsilon for the first step with which delta is nearly smallest, or 1 if there is one step."""
     if not exchanged:
         return 1.0
     return float(_SPLITS[int(np.argmin(_float_delta(degrees, shift, epsilon, _SPLITS)))])
 
 
 def absent_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
-    """Return an upper bound on delta(P, Q) at epsilon, where only Q is the output for a table with the row."""
+    """Return an upper bound on delta(P, Q) at `epsilon`, where P is the output without the row and Q with it."""
     with localcontext(EIGHTY_DIGITS):
         r, eps = _decimal(shift), _decimal(epsilon)
         ratio = (-(eps + r / 2) / (Decimal(degrees) / 2 - 1)).exp()
@@ -94,7 +97,7 @@ def absent_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
 
 
 def present_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
-    """Return an upper bound on delta(P, Q) at epsilon, where only P is the output for a table with the row."""
+    """Return an upper bound on delta(P, Q) at `epsilon`, where P is the output with the row and Q without it."""
     if shift <= 2 * epsilon:
         return Decimal(0)
     with localcontext(EIGHTY_DIGITS):
@@ -109,9 +112,9 @@ def present_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
 
 
 def largest_shift(degrees: int, epsilon: float, delta: float, *, exchanged: bool) -> tuple[float, float]:
-    """Return the largest shift that (epsilon, delta) allows, and the first step's share of epsilon.
+    """Return the largest shift that satisfies (epsilon, delta), and the share of epsilon for the first step.
 
-    The search uses floats. Callers must prove the delta of the result.
+    The search uses floats. Callers must bound the delta of the result with `proved_delta`.
 
     >>> shift, _ = largest_shift(1142, 1.0, 1e-6, exchanged=False)
     >>> round(1146**0.5 / shift, 3)
@@ -131,7 +134,7 @@ def largest_shift(degrees: int, epsilon: float, delta: float, *, exchanged: bool
 
 
 def _float_delta(degrees: int, shift: float, epsilon: float, shares: FloatArray) -> FloatArray:
-    """Return delta for each share of epsilon in the first step. A share of 1 means a single step."""
+    """Return delta for each possible share of epsilon in the first step. A share of 1 means a single step."""
     # imported here because scipy loads slowly and most mechanisms do not need it
     from scipy.special import gammainc, gammaincc
 
@@ -179,7 +182,7 @@ def _decimal(value: Fraction) -> Decimal:
 
 
 def row_shift(domain: RowDomain, constant: int, regressor: int, target: int) -> Fraction:
-    """Return the largest squared length of a row (1, x, y) with each column divided by its scale in grid steps.
+    """Return the largest squared norm of a row (1, x, y) whose columns are divided by their scales in grid steps.
 
     >>> row_shift(RowDomain(2, 0, 0, None, False, 8), 256, 256, 512)
     Fraction(13, 4)

@@ -38,7 +38,7 @@ class RowSensitivity:
     residual
         Largest |y - z'theta| inside the ball.
     rows
-        Number of rows in which neighbouring tables differ, counting both tables.
+        Number of rows in which neighbouring tables differ. A replaced row counts twice, once in each table.
     """
 
     norm: float
@@ -55,7 +55,7 @@ class RowSensitivity:
 
 
 def rounding_sensitivity(size: int) -> float:
-    """Return the largest distance between the exact minimum and its lattice point, in product-grid steps."""
+    """Return the largest distance from the exact minimiser to its lattice point, in product-grid steps."""
     return (math.sqrt(size) / 2 + float(SOLVER_STEPS)) * MARGIN  # [P:rounded-point]
 
 
@@ -69,17 +69,17 @@ def coefficient_count(design: Design) -> int:
 
 
 def cells_l1_sensitivity(unit: PrivacyUnit) -> int:
-    """Return the L1 sensitivity of all cell counts, in rows."""
+    """Return the joint L1 sensitivity of all cell counts, where one row counts as 1."""
     return (2 if unit.neighbours == "replace" else 1) * unit.max_rows  # [P:l1-cells]
 
 
 def cells_l2_sensitivity(unit: PrivacyUnit) -> float:
-    """Return the L2 sensitivity of all cell counts, in rows."""
+    """Return the joint L2 sensitivity of all cell counts, where one row counts as 1."""
     return unit.max_rows * (math.sqrt(2) if unit.neighbours == "replace" else 1.0)  # [P:l2-cells]
 
 
 def cell_count(design: Design, bins: int) -> int:
-    """Return the number of cells with `bins` intervals per numeric column.
+    """Return the number of histogram cells if every numeric column is divided into `bins` intervals.
 
     >>> cell_count(Design("y", {"x": (0, 1), "g": ["a", "b", "c"], "y": (0, 1)}), 8)
     192
@@ -108,12 +108,13 @@ _MOST_HALVINGS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """Bound on the distance between linear terms of neighbouring tables that give the same minimum.
+    """Bound on the distance between the linear terms with which two neighbouring tables have the same minimiser.
 
     Attributes
     ----------
     length
-        Bound on the Euclidean length of the shift, and of the vectors that cover its directions, in scaled units.
+        Bound on the Euclidean length of the shift in scaled units. It also bounds the length of the vectors that cover
+        its directions.
     halvings
         Binary logarithm of the number of these vectors.
     """
@@ -123,7 +124,7 @@ class Shift:
 
 
 def in_units(steps: int, domain: RowDomain) -> float:
-    """Return a penalty in scaled units. The result is exact, because a penalty has at most 53 significant bits."""
+    """Convert a penalty to scaled units. The result is exact, because a penalty has at most 53 significant bits."""
     return steps / domain.unit**2
 
 
@@ -143,7 +144,7 @@ def threshold_steps(settings: Settings, domain: RowDomain) -> int:
 def sensitivity_and_shifts(
     design: Design, domain: RowDomain, settings: Settings
 ) -> tuple[RowSensitivity, tuple[Shift, ...]]:
-    """Return the effect of one row under the chosen loss, and bounds on the shift of the linear term."""
+    """Return the effect of one row under the chosen loss, and bounds on the resulting shift of the linear term."""
     bound = float(settings["bound"])
     sensitivity = RowSensitivity.of(design, domain, bound)
     if settings["loss"] == SQUARED:
@@ -153,9 +154,10 @@ def sensitivity_and_shifts(
 
 
 def shifts(design: Design, sensitivity: RowSensitivity, bound: float | None = None) -> tuple[Shift, ...]:
-    """Return alternative bounds on the shift of the linear term. Reject a unit with too many rows.
+    """Return alternative bounds on the shift of the linear term. Reject a privacy unit with too many rows.
 
-    `bound` limits the coefficients and is given for the squared loss only, whose gradient is linear in them.
+    `bound` limits the coefficients. It is given only for the squared loss, whose gradient is linear in the
+    coefficients.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"neighbours": "replace"})
     >>> [round(shift.length, 4) for shift in shifts(design, RowSensitivity(norm=1.0, residual=2.0, rows=2), 1.0)]
@@ -178,7 +180,7 @@ def shifts(design: Design, sensitivity: RowSensitivity, bound: float | None = No
 
 
 def volume_loss(rows: int, norm: float, size: int, strength: float) -> float:
-    """Return the largest change in the log volume element if `rows` rows of norm `norm` are added.
+    """Return the largest change in the log volume element when `rows` rows of norm `norm` are added.
 
     >>> round(volume_loss(1, 1.0, 3, 1.0), 9)
     0.693147181
@@ -188,7 +190,7 @@ def volume_loss(rows: int, norm: float, size: int, strength: float) -> float:
 
 
 def solution_gap(size: int, strength: float) -> float:
-    """Return the largest distance of the lattice point from the minimum for the unrounded linear term, in steps."""
+    """Return the largest distance from the rounded minimiser to that for an unrounded linear term, in steps."""
     return (rounding_sensitivity(size) + math.sqrt(size) / (2 * strength)) * ROUNDING  # [P:point-distance]
 
 
@@ -213,7 +215,7 @@ def coefficient_sensitivity(design: Design, domain: RowDomain, settings: Setting
 
 
 def minimum_sensitivity(sensitivity: RowSensitivity, strength: float, bound: float) -> float:
-    """Return the sensitivity of the exact minimum, in scaled units."""
+    """Return the sensitivity of the exact minimiser, in scaled units."""
     both = sensitivity.rows * sensitivity.norm**2
     steepest = (
         math.sqrt(sensitivity.rows / strength) / 2
@@ -224,7 +226,7 @@ def minimum_sensitivity(sensitivity: RowSensitivity, strength: float, bound: flo
 
 
 def exchange_sensitivity(sensitivity: RowSensitivity, strength: float, bound: float) -> float:
-    """Return a bound on the sensitivity of the exact minimum under `replace`, which is tighter for large strengths.
+    """Return a bound on the sensitivity of the exact minimiser under `replace`, tighter for strong penalties.
 
     The residuals of the old and the new row cannot both be largest and pull in the same direction.
 
@@ -249,7 +251,7 @@ def cells_query(design: Design, cells: int) -> VectorQuery:
 
 
 def dpme(stated: Stated) -> Account:
-    """Account for `dpme`."""
+    """Return the privacy account of `dpme`."""
     design, distribution = stated.design, stated.distribution
     if stated.word("noise", ("laplace", "gaussian")) == "laplace":
         stated.check("discrete-laplace", ("pure",), ["cells"], ["bins", "cells"])
@@ -275,7 +277,7 @@ def output_query(design: Design, domain: RowDomain, settings: Settings) -> Vecto
 
 
 def output(stated: Stated) -> Account:
-    """Account for `output`."""
+    """Return the privacy account of `output`."""
     stated.check("discrete-gaussian", JOINT, ["coefficients"])
     stated.number("strength", 1e-3, 1e12)
     stated.number("bound", 1e-3, 1e3)
@@ -283,7 +285,10 @@ def output(stated: Stated) -> Account:
 
 
 def objective(stated: Stated) -> Account:
-    """Account for `objective`, which releases the minimum with a random linear term and a little noise."""
+    """Return the privacy account of `objective`.
+
+    The mechanism releases the minimiser of an objective with a random linear term, and adds a little noise to it.
+    """
     size = coefficient_count(stated.design)
     query = SeparateQuery({"linear": size, "coefficients": size})
     stated.check("discrete-gaussian", ("bound",), query.blocks, ["strength"])
@@ -298,7 +303,7 @@ def objective(stated: Stated) -> Account:
 
 
 class _ObjectiveAccount(Account):
-    """Account of the linear term, the lattice, and the noise on the minimum, which divide epsilon and delta."""
+    """Account that divides epsilon and delta among the linear term, the lattice and the noise on the minimiser."""
 
     def loss(self) -> Loss:
         stated, sigma = self.stated, self.stated.distribution.sigma
@@ -317,7 +322,7 @@ class _ObjectiveAccount(Account):
 
 
 def _linear_delta(stated: Stated, shift: Shift, epsilon: float) -> float:
-    """Return delta of the linear term at the remaining epsilon, or 1 if the bound does not apply."""
+    """Return the delta of the linear term at the remaining `epsilon`, or 1 if the bound does not apply."""
     mu = max(up(Fraction(shift.length * ROUNDING) / stated.scales["linear"]), MU_LOWEST)
     if not (epsilon > 0 and mu <= MU_HIGHEST and mu * mu / 2 * ROUNDING <= epsilon * ROUNDING**3):
         return 1.0

@@ -1,4 +1,4 @@
-"""List the queries of mechanisms with several passes and of Wishart noise, and compute their privacy loss."""
+"""List the queries of iterative mechanisms and of Wishart noise, and compute their privacy loss."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from discreet.privacy.spend import Loss, pure_mu
 
 
 def row_norm(domain: RowDomain, *, intercept: bool) -> float:
-    """Return the largest norm of (1, x), or of x without intercept, in scaled units, rounded up."""
+    """Return the largest norm of (1, x), or of x if there is no intercept, in scaled units and rounded up."""
     return math.sqrt(norm2(domain) + intercept) * MARGIN
 
 
@@ -58,14 +58,15 @@ def score_sensitivity(domain: RowDomain, unit: PrivacyUnit, *, intercept: bool) 
 
 
 def coordinate_sensitivity(unit: PrivacyUnit) -> int:
-    """Return the sensitivity of a single coordinate of a sum of scores, in scaled units."""
+    """Return the sensitivity of one coordinate of a sum of scores, in scaled units."""
     return unit.max_rows * (1 if unit.neighbours == "add-remove" else 2)  # [P:coordinate-sensitivity]
 
 
 def weighted_gram_sensitivity(domain: RowDomain, unit: PrivacyUnit, *, intercept: bool) -> tuple[float, float]:
-    """Return the sensitivities of the weighted Gram matrix of (1, x) and of its products with y, in scaled units.
+    """Return the sensitivities of the weighted matrix X'WX and of the vector X'Wy, in scaled units.
 
-    The first is a Frobenius norm, the second a Euclidean norm.
+    X has rows (1, x), or x without intercept. The first sensitivity is in the Frobenius norm, the second in the
+    Euclidean norm.
     """
     length, rows = row_norm(domain, intercept=intercept), unit.max_rows
     gram, cross = length**2 * rows * MARGIN, length * rows
@@ -75,17 +76,17 @@ def weighted_gram_sensitivity(domain: RowDomain, unit: PrivacyUnit, *, intercept
 
 
 def joint_part(gram: float, cross: float) -> float:
-    """Return the largest joint contribution to mu^2 of two statistics under `replace`, given their separate maxima.
+    """Return the largest joint contribution to mu^2 of a Gram matrix and of the products with y under `replace`.
 
-    No pair of rows attains the maxima of the Gram matrix and of the products with y at once. The result is the largest
-    value of gram (1 - k^2) + cross (1 + k) / 2 over the cosine k.
+    `gram` and `cross` are their separate maxima, which no pair of rows attains at once. The result is the maximum of
+    gram (1 - k^2) + cross (1 + k) / 2 over the cosine k.
     """
     cosine = min(1.0, cross / (4 * gram)) if gram > 0 else 1.0
     return gram * (1 - cosine**2) + cross * (1 + cosine) / 2  # [P:parabola-maximum]
 
 
 def gram_sensitivity(design: Design, domain: RowDomain) -> float:
-    """Return the Frobenius sensitivity of the Gram matrix of (1, x), or of x without intercept, in scaled units."""
+    """Return the Frobenius sensitivity of X'X in scaled units. X includes the constant if there is an intercept."""
     return _gram_sensitivity(domain, design.unit, intercept=design.intercept, count_public=design.count_public)
 
 
@@ -104,7 +105,7 @@ def _gram_sensitivity(domain: RowDomain, unit: PrivacyUnit, *, intercept: bool, 
 
 
 def gram_l1_sensitivity(design: Design, domain: RowDomain) -> float:
-    """Return the L1 sensitivity of the upper triangle of the Gram matrix, with weight sqrt(2) off the diagonal."""
+    """Return the L1 sensitivity of the upper triangle of X'X, with weight sqrt(2) on off-diagonal entries."""
     constant = 1.0 if design.intercept else 0.0
     weights = {
         "count": constant,
@@ -116,7 +117,7 @@ def gram_l1_sensitivity(design: Design, domain: RowDomain) -> float:
 
 
 def score_l1_sensitivity(design: Design, domain: RowDomain) -> float:
-    """Return the L1 sensitivity of a sum of scores, in scaled units, rounded up.
+    """Return the L1 sensitivity of a sum of scores, in scaled units and rounded up.
 
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1), "z": (-1, 1)}, unit={"neighbours": "replace"})
     >>> score_l1_sensitivity(design, RowDomain.of(design))
@@ -131,7 +132,10 @@ def score_l1_sensitivity(design: Design, domain: RowDomain) -> float:
 
 
 def weighted_row_shift(domain: RowDomain, row: int, target: int) -> Fraction:
-    """Return the largest squared length of a weighted row (1, x, y), each column divided by its scale in grid steps."""
+    """Return the largest squared norm of a weighted row (1, x, y) whose columns are divided by their scales.
+
+    `row` is the scale of (1, x) and `target` that of y, both in grid steps.
+    """
     unit2 = domain.unit**2
     return Fraction(unit2 + domain.norm2_bound, row**2) + Fraction(unit2, target**2)  # [P:weighted-shift]
 
@@ -141,7 +145,7 @@ def weighted_row_shift(domain: RowDomain, row: int, target: int) -> Fraction:
 
 
 def wishart(stated: Stated) -> Account:
-    """Account for `wishart`, which adds one Wishart matrix to all moments."""
+    """Return the privacy account of `wishart`, which adds a Wishart matrix to the matrix of moments."""
     query = MomentsQuery(stated.design, stated.domain)
     stated.check_count()
     stated.check("wishart", ("chi-square",), query.blocks, ["degrees"])
@@ -151,7 +155,7 @@ def wishart(stated: Stated) -> Account:
 
 
 class _WishartAccount(Account):
-    """Account of one Wishart matrix on all moments."""
+    """Account of one Wishart matrix that is added to all moments."""
 
     def loss(self) -> Loss:
         stated, sigma = self.stated, self.stated.distribution.sigma
@@ -166,7 +170,10 @@ class _WishartAccount(Account):
 
 
 def wishart_products(stated: Stated) -> Account:
-    """Account for `irls` with Wishart noise, which releases weighted products of (1, x, y) in every pass."""
+    """Return the privacy account of `irls` with Wishart noise.
+
+    The mechanism releases the weighted products of (1, x, y) in every pass.
+    """
     columns = stated.size - 1
     query = SeparateQuery({
         "gram_diagonal": columns, "gram_off_diagonal": entry_count(columns) - columns, "cross": columns,
@@ -182,7 +189,7 @@ def wishart_products(stated: Stated) -> Account:
 
 
 class _WishartPassesAccount(Account):
-    """Account of one Wishart matrix in each pass, composed by the rule in the settings."""
+    """Account of one Wishart matrix in each pass, composed by the rule chosen in the settings."""
 
     def loss(self) -> Loss:
         stated, sigma = self.stated, self.stated.distribution.sigma
@@ -226,14 +233,14 @@ def _delta(stated: Stated, shift: Fraction, epsilon: float) -> Decimal:
 
 
 def _proved(degrees: int, shift: Fraction, epsilon: float, *, exchanged: bool) -> Decimal:
-    """Return the bound for a shift in the range of the proof."""
+    """Return the bound on delta for a shift that is in the range of the proof."""
     served = served_epsilon(epsilon, exchanged=exchanged)
     share = best_share(degrees, float(shift), served, exchanged=exchanged)
     return max(proved_delta(degrees, shift, served, share, exchanged=exchanged), Decimal(0))  # [P:forward-wishart]
 
 
 def _check_products(stated: Stated, products: dict[str, int]) -> None:
-    """Check that the scale of every block is a product of two column scales."""
+    """Check that the noise scale of every block is a product of two column scales."""
     if dict(stated.distribution.sigma) != products:
         raise SpecError("every scale of Wishart noise must be a product of two column scales")
 
@@ -252,7 +259,7 @@ def fitted_columns(design: Design) -> int:
 
 
 def gradient_queries(design: Design, domain: RowDomain, iterations: int) -> list[VectorQuery]:
-    """List the queries of `gradient`: the number of rows unless it is public, and the sum of scores of each step."""
+    """List the queries of `gradient`: the sum of scores in each step, and the number of rows unless it is public."""
     sensitivity = score_sensitivity(domain, design.unit, intercept=design.intercept)
     score = VectorQuery("score", fitted_columns(design), sensitivity, times=iterations)
     if design.count_public:  # [P:count-piece]
@@ -261,7 +268,7 @@ def gradient_queries(design: Design, domain: RowDomain, iterations: int) -> list
 
 
 def gradient(stated: Stated) -> Account:
-    """Account for `gradient`."""
+    """Return the privacy account of `gradient`."""
     parameters = [MOMENTUM] if stated.flag("momentum") else []
     queries = gradient_queries(stated.design, stated.domain, stated.integer("iterations", 1, 1000))
     stated.check("discrete-gaussian", JOINT, blocks_of(queries), parameters)
@@ -269,7 +276,7 @@ def gradient(stated: Stated) -> Account:
 
 
 def score_queries(design: Design, domain: RowDomain, passes: int) -> tuple[GramQuery, VectorQuery]:
-    """List the queries of the score form of `irls`: one Gram matrix, and the sum of scores of each pass."""
+    """List the queries of the score form of `irls`: one Gram matrix, and the sum of scores in each pass."""
     columns = fitted_columns(design)
     score = score_sensitivity(domain, design.unit, intercept=design.intercept)
     return (
@@ -279,7 +286,7 @@ def score_queries(design: Design, domain: RowDomain, passes: int) -> tuple[GramQ
 
 
 def pure_score_queries(design: Design, domain: RowDomain, passes: int) -> tuple[GramQuery, VectorQuery]:
-    """List the queries of the score form of `irls` with L1 sensitivities, for Laplace noise."""
+    """List the queries of the score form of `irls` for Laplace noise, with their L1 sensitivities."""
     gram, score = score_queries(design, domain, passes)
     return (
         replace(gram, l1_sensitivity=gram_l1_sensitivity(design, domain)),
@@ -289,14 +296,14 @@ def pure_score_queries(design: Design, domain: RowDomain, passes: int) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class WeightedProductsQuery:
-    """Weighted products of (1, x) with itself and with y, in every pass of the moment form of `irls`.
+    """The weighted products X'WX and X'Wy that the moment form of `irls` releases in every pass.
 
     Attributes
     ----------
     gram, cross
         Query for each kind of product, with its own sensitivity.
     replaced
-        Whether neighbouring tables replace rows. Then no pair of rows attains both sensitivities at once.
+        Whether the neighbouring relation is `replace`. Then no pair of rows attains both sensitivities at once.
     """
 
     gram: GramQuery
@@ -333,12 +340,12 @@ class WeightedProductsQuery:
         return passes * (gram + cross)
 
     def pure_loss(self, scales: BlockScales) -> Fraction:
-        """Reject Laplace noise, which the moment form does not support."""
+        """Raise an error, because the moment form does not support Laplace noise."""
         raise SpecError("weighted products need Gaussian or Wishart noise, got Laplace noise")
 
 
 def irls(stated: Stated) -> Account:
-    """Account for `irls` with any form and noise family."""
+    """Return the privacy account of `irls`, in either form and with any noise family."""
     noise = stated.word("noise", ("auto", "gaussian", "laplace", "wishart"))
     stated.integer("iterations", 0, 1000)
     form = stated.word("form", ("score", "moment"))
@@ -359,13 +366,13 @@ def irls(stated: Stated) -> Account:
 
 
 def choices_query(design: Design, passes: int) -> VectorQuery:
-    """Return the query for the selections of `frank-wolfe`. Each loses epsilon = 2 * sensitivity / scale."""
+    """Return the query for the selections of `frank-wolfe`. Each of them costs epsilon = 2 * sensitivity / scale."""
     moved = 2 * coordinate_sensitivity(design.unit)
     return VectorQuery("selection", 1, float(moved), moved, times=passes)
 
 
 def frank_wolfe(stated: Stated) -> Account:
-    """Account for `frank-wolfe`."""
+    """Return the privacy account of `frank-wolfe`."""
     passes = stated.integer("iterations", 1, 1000)
     query = choices_query(stated.design, passes)
     stated.check("discrete-laplace", ("pure", "composed"), query.blocks, ["iterations"])
@@ -378,7 +385,7 @@ def frank_wolfe(stated: Stated) -> Account:
 
 
 class _ChoicesAccount(Account):
-    """Account of selections by the exponential mechanism, composed by adding epsilon or by zCDP."""
+    """Account of selections by the exponential mechanism, composed either by adding epsilon or by zCDP."""
 
     def loss(self) -> Loss:
         stated, scales = self.stated, self.stated.scales

@@ -60,7 +60,7 @@ def gaussian_queries(
 def released_queries(
     design: Design, distribution: NoiseDistribution, *, robust: bool, clip_counts: bool
 ) -> list[Query]:
-    """List the queries of any release of moments, including releases that are not private, from its contents."""
+    """List the queries of a release of moments, given what it contains. The release need not be private."""
     domain = RowDomain.of(design, distribution.grid_bits)
     if is_privately_scaled(distribution):
         from discreet.accounting.scaling import scaled_queries
@@ -71,7 +71,7 @@ def released_queries(
 
 
 def residual_queries(design: Design, domain: RowDomain, models: Sequence[Columns] = ()) -> list[GramQuery]:
-    """List the residual Gram matrices, first of the full model and then of the additional models."""
+    """List the queries for the residual Gram matrices, first of the full model, then of the additional models."""
     neighbours = design.unit.neighbours
     domains = [domain, *(model_domain(design, domain, columns) for columns in models)]
     sizes = [len(design.released) - 1, *map(len, models)]
@@ -88,12 +88,12 @@ def residual_queries(design: Design, domain: RowDomain, models: Sequence[Columns
 
 
 def ratio_query() -> VectorQuery:
-    """Return the query for the sum behind a robust R^2 interval."""
+    """Return the query for the sum from which a robust interval for R^2 is computed."""
     return VectorQuery(RATIO_BLOCK, 1, ratio_sensitivity(), label="spread of squared residuals, for R²")
 
 
 def clip_query(design: Design) -> VectorQuery:
-    """Return the query for the number of clipped rows of each column."""
+    """Return the query for the number of clipped rows in each column."""
     return VectorQuery(
         CLIPPED,
         len(design.clippable),
@@ -118,7 +118,10 @@ def one_model_query(design: Design, domain: RowDomain, *, target_square: bool) -
 
 
 def gaussian(stated: Stated) -> Account:
-    """Account for `gaussian`: plain, weighted, privately scaled, or with noise shared by several curators."""
+    """Return the privacy account of `gaussian`.
+
+    The release may have weights, be privately scaled, or have noise that is shared by several curators.
+    """
     distribution, design = stated.distribution, stated.design
     weighted, shared = design.weights is not None, SHARES in distribution.parameters
     if is_privately_scaled(distribution) and not weighted:
@@ -156,7 +159,7 @@ def gaussian(stated: Stated) -> Account:
 
 
 def laplace(stated: Stated) -> Account:
-    """Account for `laplace`, with or without counts of clipped rows."""
+    """Return the privacy account of `laplace`, with or without counts of clipped rows."""
     moments = MomentsQuery(stated.design, stated.domain)
     queries: list[Query] = [moments, *([clip_query(stated.design)] if CLIPPED in stated.distribution.sigma else [])]
     stated.check_count()
@@ -165,7 +168,7 @@ def laplace(stated: Stated) -> Account:
 
 
 def functional(stated: Stated) -> Account:
-    """Account for `functional`, which releases the coefficients of the squared loss."""
+    """Return the privacy account of `functional`, which releases the squared loss as a polynomial."""
     query = one_model_query(stated.design, stated.domain, target_square=stated.flag("target_square"))
     stated.check_count()
     stated.check("discrete-laplace", ("pure",), query.blocks)
@@ -173,7 +176,7 @@ def functional(stated: Stated) -> Account:
 
 
 def k_norm(stated: Stated) -> Account:
-    """Account for `k-norm`, which adds one noise vector to all moments."""
+    """Return the privacy account of `k-norm`, which adds a single noise vector to all moments."""
     query = MomentsQuery(stated.design, stated.domain)
     stated.check_count()
     stated.check("k-norm", ("pure",), query.blocks, ["dimension"])
@@ -184,7 +187,7 @@ def k_norm(stated: Stated) -> Account:
 
 
 def ssp(stated: Stated) -> Account:
-    """Account for `ssp`, which releases the moments of one model."""
+    """Return the privacy account of `ssp`, which releases the moments of one model."""
     query = one_model_query(stated.design, stated.domain, target_square=stated.flag("target_square"))
     stated.check_count()
     stated.check("discrete-gaussian", JOINT, query.blocks)
@@ -192,7 +195,7 @@ def ssp(stated: Stated) -> Account:
 
 
 def adassp(stated: Stated) -> Account:
-    """Account for `adassp`, which releases the moments of one model and the smallest eigenvalue of X'X."""
+    """Return the privacy account of `adassp`, which releases moments of one model and an eigenvalue of X'X."""
     moments = one_model_query(stated.design, stated.domain, target_square=stated.flag("target_square"))
     queries: list[Query] = [moments, eigenvalue_query(stated.design, stated.domain)]
     stated.check_count()

@@ -37,7 +37,7 @@ _ZERO: Final = Fraction(0)
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One-hot indicators of a factor, or the columns of a spline or interaction, whose absolute values sum to about 1.
+    """Indicators of a factor, or columns of a spline or interaction, whose absolute values sum to about 1 in each row.
 
     Attributes
     ----------
@@ -56,12 +56,12 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class L1Geometry:
-    """Public set of encoded rows, which determines the L1 sensitivity.
+    """Publicly known set of possible encoded rows, which determines the L1 sensitivity.
 
     Attributes
     ----------
     numeric, nonnegative
-        Numbers of regressors in [-1, 1] and in [0, 1] outside groups.
+        Number of regressors with range [-1, 1] and number with range [0, 1]. Both exclude regressors in groups.
     groups
         One-hot factors, splines and interactions.
     columns
@@ -69,7 +69,7 @@ class L1Geometry:
     norm2
         Largest squared norm of x, after rounding to the grid.
     ball
-        Largest sum of absolute values of x that the norm allows, after rounding to the grid.
+        Bound on the sum of absolute values of x that follows from `norm2`, after rounding to the grid.
     target_nonnegative
         Whether y lies in [0, 1] rather than [-1, 1].
 
@@ -106,17 +106,17 @@ class L1Geometry:
 
     @property
     def free(self) -> int:
-        """Number of regressors outside groups."""
+        """Number of regressors that are in no group."""
         return self.numeric + self.nonnegative
 
     @property
     def grouped(self) -> Fraction:
-        """Largest sum of absolute values over the columns of all groups."""
+        """Largest sum of absolute values in one row over the columns of all groups."""
         return sum((group.total for group in self.groups), _ZERO)
 
     @property
     def box(self) -> Fraction:
-        """Largest sum of absolute values of x, ignoring the ball."""
+        """Largest sum of absolute values of x when the bound on its norm is ignored."""
         return self.free + self.grouped
 
     @property
@@ -128,7 +128,7 @@ class L1Geometry:
 def l1_sensitivity(design: Design, domain: RowDomain, weights: Mapping[str, float | Fraction]) -> float:
     """Return an upper bound on the weighted L1 sensitivity of the upper triangle of moments.
 
-    A block without an entry in `weights` has weight 0.
+    Blocks missing from `weights` have weight 0.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "z": (0, 1)})
     >>> l1_sensitivity(design, RowDomain.of(design), dict.fromkeys(BLOCKS, 1.0))
@@ -146,9 +146,9 @@ def l1_sensitivity(design: Design, domain: RowDomain, weights: Mapping[str, floa
 
 
 def add_remove(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
-    """Return the largest weighted change of the moments if one row is added or removed.
+    """Return the largest weighted change of the moments when one row is added or removed.
 
-    In a box without splines, a corner row attains it.
+    Without splines and without a bound on the norm, a row in a corner of the box attains it.
     """
     off, skew = w["gram_off_diagonal"], w["gram_diagonal"] - w["gram_off_diagonal"] / 2
     constant = w["count"] + w["sum_y"] + w["target_square"]
@@ -164,7 +164,7 @@ def add_remove(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
 
 
 def replaced(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
-    """Return the smallest of three upper bounds on the weighted change of the moments if one row is replaced."""
+    """Return the smallest of three upper bounds on the weighted change of the moments when one row is replaced."""
     twice = 2 * (add_remove(geometry, w) - w["count"])  # [P:two-rows]
     bounds = [twice, _replaced_in_box(geometry, w)]
     if geometry.ball < geometry.box:
@@ -173,7 +173,10 @@ def replaced(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
 
 
 def _replaced_in_box(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
-    """Maximise over P = sum |x_j - z_j| outside groups and T = |y - t|, with the groups at their maximum."""
+    """Bound the weighted change when a row in the box is replaced.
+
+    The bound is a maximum over P = sum |x_j - z_j| outside groups and T = |y - t|, with the groups at their maximum.
+    """
     free, grouped = geometry.free, geometry.grouped
     off, skew = w["gram_off_diagonal"], w["gram_diagonal"] - w["gram_off_diagonal"] / 2
     squares = sum((1 if skew >= 0 else group.total**2 / group.active for group in geometry.groups), _ZERO)
@@ -198,7 +201,7 @@ def _widest_target(geometry: L1Geometry) -> Fraction:
 def _largest_on_rectangle(
     *, pp: Fraction, tt: Fraction, pt: Fraction, p: Fraction, t: Fraction, high: tuple[Fraction, Fraction]
 ) -> Fraction:
-    """Return the exact maximum of pp P^2 + tt T^2 + pt P T + p P + t T over a rectangle.
+    """Return the exact maximum of the quadratic pp P^2 + tt T^2 + pt P T + p P + t T over a rectangle.
 
     The rectangle is 0 <= P <= high[0], 0 <= T <= high[1], and pp, tt <= 0.
     """
@@ -219,10 +222,10 @@ def _within(value: Fraction, high: Fraction) -> Fraction:
 
 
 def _replaced_in_ball(geometry: L1Geometry, w: Mapping[str, float]) -> float:
-    """Return an upper bound on the weighted L1 change if a row in a ball is replaced.
+    """Return an upper bound on the weighted L1 change when a row in a ball is replaced.
 
-    It is the maximum over intervals of P = sum |x_j - z_j|. In each interval, P^2 + Q^2 <= 4 m |x|^2 limits
-    Q = sum |x_j + z_j|.
+    The range of P = sum |x_j - z_j| is divided into intervals, and the result is the largest bound of any interval. In
+    each of them, P^2 + Q^2 <= 4 m |x|^2 bounds Q = sum |x_j + z_j|.
     """
     wide = geometry.free + sum(group.wide for group in geometry.groups)
     sensitivity2 = 4 * wide * float(geometry.norm2) * MARGIN
@@ -291,9 +294,9 @@ class Blocks:
 
 
 def block_maxima(domain: RowDomain, neighbours: Neighbours) -> Blocks:
-    """Return upper bounds on the norm of the change of each block alone.
+    """Return an upper bound on the norm of the change of each block, considered separately.
 
-    They only guide how the noise is divided among blocks. The guarantee rests on `weighted_loss`.
+    These bounds only determine how the noise is divided among blocks. The guarantee rests on `weighted_loss`.
 
     >>> block_maxima(RowDomain(1, 0, 0, None, False, 16), "add-remove").gram
     1.0
@@ -327,8 +330,8 @@ def weighted_loss(
     close
         Relative accuracy of the maximum under `replace`.
     copied
-        Number of indicator blocks whose squares equal their sums and are not released. Under `replace` they are charged
-        all the same.
+        Number of indicator blocks whose squares equal their sums and are therefore not released. Under `replace` the
+        bound still includes the squares.
     """
     if neighbours == "add-remove":
         loss = add_remove_loss(domain, weights, copied)
@@ -340,7 +343,7 @@ def weighted_loss(
 
 
 def add_remove_loss(domain: RowDomain, w: Blocks, copied: int = 0) -> float:
-    """Return the largest weighted squared change if one row is added or removed.
+    """Return the largest weighted squared change of the moments when one row is added or removed.
 
     A corner row attains the maximum of every block at once.
 
@@ -357,11 +360,11 @@ def add_remove_loss(domain: RowDomain, w: Blocks, copied: int = 0) -> float:
 
 
 def replace_loss(domain: RowDomain, w: Blocks, close: float = GAP) -> float:
-    """Return an upper bound on the weighted squared change if one row is replaced, by branch and bound.
+    """Return an upper bound on the weighted squared change when one row is replaced, found by branch and bound.
 
-    No pair of rows attains all block maxima. Two rows enter only through a = |x|^2, b = |z|^2, c = x.z and their
-    targets. The proof reduces the search to c and one target. Cells of that rectangle are split until the enclosure is
-    tight.
+    No pair of rows attains the maxima of all blocks at once. The change depends on two rows (x, y) and (z, t) only
+    through a = |x|^2, b = |z|^2, c = x.z and the targets. The proof reduces the search to a rectangle of values of c
+    and one target. Its cells are split until the upper and lower bounds on the maximum are close.
     """
     r2 = norm2(domain)
     low_c = -min(float(domain.numeric + domain.signed_blocks), r2)
@@ -437,16 +440,19 @@ def _split(cells: FloatArray, *, times: int) -> FloatArray:
 
 
 def residual_sensitivity(domain: RowDomain, neighbours: Neighbours) -> float:
-    """Return the Frobenius sensitivity of the sum of v v', in scaled units, rounded up.
+    """Return the Frobenius sensitivity of the sum of v v' over people, in scaled units and rounded up.
 
-    Each person contributes one vector v, whatever the number of rows.
+    Each person contributes a single vector v, regardless of the person's number of rows.
     """
     row_norm = 1.0 + norm2(domain)
     return row_norm * (1.0 if neighbours == "add-remove" else 2**0.5) * MARGIN  # [P:residual-sensitivity]
 
 
 def ratio_sensitivity() -> float:
-    """Return the sensitivity of the sum of q^2 under both neighbouring relations, in scaled units, rounded up."""
+    """Return the sensitivity of the sum for robust R^2 intervals, in scaled units and rounded up.
+
+    It is the same under both neighbouring relations.
+    """
     return 1.0 * MARGIN  # [P:ratio-sensitivity]
 
 
@@ -455,12 +461,12 @@ def ratio_sensitivity() -> float:
 
 
 def clips_l1_sensitivity(design: Design) -> int:
-    """Return the L1 sensitivity of all clip counts, in rows."""
+    """Return the joint L1 sensitivity of the numbers of clipped rows in all columns."""
     return len(design.clippable) * design.unit.max_rows  # [P:clip-l1-sensitivity]
 
 
 def clips_l2_sensitivity(design: Design) -> float:
-    """Return the L2 sensitivity of all clip counts, in rows."""
+    """Return the joint L2 sensitivity of the numbers of clipped rows in all columns."""
     return math.sqrt(len(design.clippable)) * design.unit.max_rows  # [P:clip-sensitivity]
 
 

@@ -1,4 +1,4 @@
-"""Describe the noise distribution of a release as it is published, and read it from a file."""
+"""Describe the published noise distribution of a release, and read it from a file."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ JOINT: Final[tuple[Calibration, ...]] = ("gaussian", "discrete-zcdp")
 
 @dataclass(frozen=True)
 class NoiseDistribution:
-    """Noise on the product grid, with one scale for each block of moments or other statistic.
+    """Noise on the product grid, with one scale for each block of released numbers.
 
     Attributes
     ----------
     grid_bits
-        A scaled unit has `2**grid_bits` grid steps. For products it has `4**grid_bits`, and for products of weighted
-        rows `2**weight_bits` times as many.
+        One scaled unit is `2**grid_bits` grid steps and `4**grid_bits` product-grid steps. With weights, it is
+        `2**weight_bits` times as many product-grid steps.
     sigma
         Integer scale of each released block, in product-grid steps. It is 0 only for a public count or if the noise is
         switched off. Absent blocks are not released. `coefficients` alone means that noise was added only to the
@@ -90,11 +90,11 @@ class NoiseDistribution:
         Other integer parameters of the family. `weight_bits` is present in a design with weights. With `shares`, every
         entry gets the sum of that many independent variates of the stated scale.
     factors
-        First and last column of every factor. Products between two indicators of one factor are 0 in every row and get
-        no noise. Empty if they get noise like other products.
+        First and last column of every factor. Products of two indicators of the same factor are 0 in every row and get
+        no noise. Empty if these products get noise like all others.
     indicators
-        First and last released column of every indicator block. The sum of squares of an indicator is a copy of its
-        noisy sum. Empty if both get separate noise.
+        First and last released column of every indicator block. The published sum of squares of an indicator is a copy
+        of its noisy sum. Empty if sums and squares get separate noise.
     models
         Columns of every additional model with a residual Gram matrix. `model_blocks(k)` names the blocks of model k,
         starting at 1.
@@ -119,11 +119,11 @@ class NoiseDistribution:
         return NoiseDistribution, (*plain, self.factors, self.indicators, self.models)
 
     def with_before(self, block: str, sigma: int) -> NoiseDistribution:
-        """Add the noise scale of preliminary counts."""
+        """Return a copy that also has the noise scale of a block of preliminary counts."""
         return replace(self, sigma={**self.sigma, block: sigma})
 
     def without_before(self) -> NoiseDistribution:
-        """Remove the noise scales of preliminary counts."""
+        """Return a copy without the noise scales of preliminary counts."""
         rest = {block: sigma for block, sigma in self.sigma.items() if block not in BEFORE}
         return self if len(rest) == len(self.sigma) else replace(self, sigma=rest)
 
@@ -144,7 +144,7 @@ class NoiseDistribution:
         return 1 << 2 * self.grid_bits + self.parameters.get(WEIGHT_STEPS, 0)
 
     def steps(self, size: int) -> list[int]:
-        """Return the scale of every entry of the upper triangle, and 0 for an entry without its own noise."""
+        """Return the noise scale of every entry of the upper triangle, or 0 if an entry has no noise of its own."""
         scales = {block: self.sigma.get(block, 0) for block in BLOCKS}
         steps = [scales[block] for block in entry_blocks(size)]
         for start, end in self.zero_runs(size):
@@ -155,11 +155,11 @@ class NoiseDistribution:
 
     @property
     def indicator_columns(self) -> list[int]:
-        """Columns whose sum of squares equals their sum."""
+        """Indices of the indicator columns, whose sum of squares equals their sum."""
         return [column for first, last in self.indicators for column in range(first, last + 1)]
 
     def copies(self, size: int) -> dict[int, int]:
-        """Return the triangle positions of indicator squares, each with the position of the sum that it copies.
+        """Map the position of each indicator's square in the upper triangle to the position of its sum.
 
         >>> NoiseDistribution(8, {}, "none", indicators=((1, 2),)).copies(4)
         {4: 1, 7: 2}
@@ -167,7 +167,7 @@ class NoiseDistribution:
         return {position(j, j, size): position(0, j, size) for j in self.indicator_columns}
 
     def with_copies(self, upper: Sequence[_Entry], size: int) -> list[_Entry]:
-        """Copy the sums of indicators to their squares in an upper triangle.
+        """Return an upper triangle in which the square of every indicator is replaced by its sum.
 
         >>> NoiseDistribution(8, {}, "none", indicators=((1, 1),)).with_copies("nsyqcv", 3)
         ['n', 's', 'y', 's', 'c', 'v']
@@ -178,7 +178,7 @@ class NoiseDistribution:
         return out
 
     def zero_runs(self, size: int) -> list[tuple[int, int]]:
-        """Return the (start, end) runs of the upper triangle that hold products between indicators of one factor.
+        """Return the (start, end) ranges of the upper triangle that hold products between indicators of one factor.
 
         >>> NoiseDistribution(8, {}, "none", factors=((1, 3),)).zero_runs(5)
         [(6, 8), (10, 11)]
@@ -190,7 +190,7 @@ class NoiseDistribution:
         ]
 
     def without_zeros(self, upper: Sequence[_Entry], size: int) -> list[_Entry]:
-        """Remove products between indicators of one factor from an upper triangle.
+        """Return an upper triangle without the products between indicators of one factor.
 
         >>> NoiseDistribution(8, {}, "none", factors=((1, 2),)).without_zeros("abcdef", 3)
         ['a', 'b', 'c', 'd', 'f']
@@ -203,7 +203,7 @@ class NoiseDistribution:
         return [*kept, *upper[behind:]]
 
     def with_zeros(self, kept: Sequence[_Entry], size: int, zero: _Entry) -> list[_Entry]:
-        """Rebuild the full upper triangle by inserting zeros for the removed products.
+        """Return the full upper triangle, with zeros in place of the products that `without_zeros` removed.
 
         >>> NoiseDistribution(8, {}, "none", factors=((1, 2),)).with_zeros([7, 7, 7, 7, 7], 3, 0)
         [7, 7, 7, 7, 0, 7]
@@ -218,11 +218,11 @@ class NoiseDistribution:
         return [*upper, *kept[behind:]]
 
     def residual_sizes(self, size: int) -> list[int]:
-        """Return the number of columns of each residual Gram matrix, constant included, the full model first."""
+        """Return the number of columns, including the constant, of each residual Gram matrix, the full model first."""
         return [size - 1, *(len(columns) for columns in self.models)]
 
     def residual_steps(self, size: int) -> list[int]:
-        """Return the noise scale of each number released in the residual pass."""
+        """Return the noise scale of every number that is released in the pass over residuals."""
         steps = []
         for number, columns in enumerate(self.residual_sizes(size)):
             diagonal, off = (self.sigma[block] for block in model_blocks(number))
@@ -241,7 +241,7 @@ class NoiseDistribution:
         return float(self.sigma[block] / self.unit) * self._factor(block)
 
     def entry_sd(self, size: int) -> FloatArray:
-        """Return the noise standard deviation of every entry in scaled units, as a matrix, NaN if not released."""
+        """Return the matrix of noise standard deviations in scaled units. Entries that are not released are NaN."""
         by_block = {block: self.sd(block) for block in BLOCKS}
         out = symmetric([by_block[block] for block in entry_blocks(size)], size)
         for first, last in self.factors:
@@ -262,12 +262,12 @@ class NoiseDistribution:
 
 
 def is_privately_scaled(distribution: NoiseDistribution) -> bool:
-    """Return whether the moments are sums over privately scaled rows."""
+    """Return whether the release holds moments of privately scaled rows."""
     return RADIUS in distribution.sigma and "sum_y" in distribution.sigma
 
 
 def model_blocks(number: int) -> tuple[str, str]:
-    """Return the block names of a model's residual Gram matrix. The full model has number 0.
+    """Return the names of the two blocks of a model's residual Gram matrix. The full model has number 0.
 
     >>> model_blocks(0), model_blocks(2)
     (('residual_diagonal', 'residual_off_diagonal'), ('residual_diagonal_2', 'residual_off_diagonal_2'))
@@ -277,7 +277,7 @@ def model_blocks(number: int) -> tuple[str, str]:
 
 
 def structural_zeros(factors: Iterable[tuple[int, int]]) -> int:
-    """Return the number of products between indicators of one factor, from (first, last) columns.
+    """Count the products between indicators of the same factor, given the (first, last) columns of each factor.
 
     >>> structural_zeros([(2, 4), (6, 7)])
     4
@@ -286,7 +286,7 @@ def structural_zeros(factors: Iterable[tuple[int, int]]) -> int:
 
 
 def entry_blocks(size: int) -> list[Block]:
-    """Return the block of every entry of the upper triangle, row by row.
+    """Return the block to which each entry of the upper triangle belongs, row by row.
 
     >>> entry_blocks(3)
     ['count', 'sum_x', 'sum_y', 'gram_diagonal', 'cross', 'target_square']
@@ -300,7 +300,7 @@ def entry_blocks(size: int) -> list[Block]:
 
 
 def block_of(i: int, j: int, size: int) -> Block:
-    """Return the block of entry (i, j), i <= j, of the moments of (1, x, y)."""
+    """Return the block to which entry (i, j) of the moments of (1, x, y) belongs, where i <= j."""
     last = size - 1
     if j == last:
         return "sum_y" if i == 0 else "target_square" if i == last else "cross"
@@ -314,26 +314,26 @@ def block_of(i: int, j: int, size: int) -> Block:
 
 
 def table_of(value: object, name: str) -> Mapping[str, object]:
-    """Return a table, or raise an error that names the field."""
+    """Return the value of a field if it is a table. Otherwise raise an error that names the field."""
     if not isinstance(value, dict):
         raise ReleaseFileError(f"the field {name!r} must be a table")
     return value
 
 
 def text_of(value: object, name: str) -> str:
-    """Return nonempty text, or raise an error that names the field."""
+    """Return the value of a field if it is nonempty text. Otherwise raise an error that names the field."""
     if not isinstance(value, str) or not value:
         raise ReleaseFileError(f"the field {name!r} must be nonempty text")
     return value
 
 
 def integers_of(table: Mapping[str, object], name: str) -> dict[str, int]:
-    """Return integers by name, from decimal text."""
+    """Parse a table of integers that are written as decimal text."""
     return {key: integer_of(value, f"{name}.{key}") for key, value in table.items()}
 
 
 def integer_of(value: object, name: str) -> int:
-    """Return the integer that decimal text represents, or raise an error that names the field."""
+    """Parse an integer that is written as decimal text, or raise an error that names the field."""
     digits = value.removeprefix("-") if isinstance(value, str) else ""
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 100):
         raise ReleaseFileError(f"the field {name!r} must hold integers as decimal text")
@@ -347,7 +347,7 @@ _NEEDED: Final[Mapping[str, set[str]]] = {"k-norm": {"dimension"}, "wishart": {"
 
 
 def distribution_of(table: Mapping[str, object], design: Design) -> NoiseDistribution:
-    """Read the noise distribution of a release file."""
+    """Read and check the noise distribution in a release file."""
     bits, calibration, family = table.get("grid_bits"), table.get("calibration"), table.get("family")
     if family not in FAMILIES or calibration not in CALIBRATIONS:
         raise ReleaseFileError("noise.family or noise.calibration is unknown to this version of discreet")
@@ -368,21 +368,21 @@ def distribution_of(table: Mapping[str, object], design: Design) -> NoiseDistrib
 
 
 def _factors(stated: object, design: Design) -> tuple[tuple[int, int], ...]:
-    """Check that the design has the same factors."""
+    """Check that the stated factors are those of the design, and return them."""
     if not design.factors or stated != [list(columns) for columns in design.factors]:
         raise ReleaseFileError("noise.factors must hold the first and last column of each factor of the design")
     return design.factors
 
 
 def _indicators(stated: object, design: Design) -> tuple[tuple[int, int], ...]:
-    """Check that the design has the same indicators."""
+    """Check that the stated indicators are those of the design, and return them."""
     if not design.indicators or stated != [list(columns) for columns in design.indicators]:
         raise ReleaseFileError("noise.indicators must hold the first and last column of each indicator block")
     return design.indicators
 
 
 def _models(stated: object, design: Design) -> tuple[tuple[int, ...], ...]:
-    """Check and return the columns of additional models."""
+    """Check the stated columns of additional models, and return them."""
     listed = stated if isinstance(stated, list) else []
     models = tuple(
         dict.fromkeys(tuple(columns) for columns in listed if isinstance(columns, list) and is_model(design, columns))

@@ -1,4 +1,4 @@
-"""Account for noise that several curators draw in independent shares. Proof: noise_shares.proof.md."""
+"""Account for noise that several curators draw independently and add up. Proof: noise_shares.proof.md."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAST_SHARE: Final = 16
 
 
 def share_steps(sigma: int, honest: int, parts_per_person: int) -> int:
-    """Return the smallest share scale for which `honest` shares together have `parts_per_person` times `sigma`.
+    """Return the smallest scale per share with which `honest` shares sum to a scale of `parts_per_person * sigma`.
 
     >>> share_steps(1000, 2, 1), share_steps(1000, 4, 2), share_steps(0, 2, 1)
     (708, 1000, 0)
@@ -31,9 +31,9 @@ def share_steps(sigma: int, honest: int, parts_per_person: int) -> int:
 
 
 def counted_distribution(distribution: NoiseDistribution) -> NoiseDistribution:
-    """Return noise of one variate that protects no better than the sum of the honest shares.
+    """Return a distribution of single variates that protects no better than the sum of the honest shares.
 
-    Its scale is divided by the number of parts that a person may be in, so the sensitivities of a single part apply.
+    Every scale is divided by the number of parts that a person may be in, so that the sensitivities of one part apply.
 
     >>> shares = {"shares": 3, "honest": 2, "parts_per_person": 1}
     >>> distribution = NoiseDistribution(8, {"count": 708}, "gaussian", parameters=shares)
@@ -47,7 +47,7 @@ def counted_distribution(distribution: NoiseDistribution) -> NoiseDistribution:
 
 
 def check_share(block: str, sigma: int) -> None:
-    """Reject a share whose scale is too small for a sum of shares to act as one discrete Gaussian variate."""
+    """Reject a noise share whose scale is too small for a sum of shares to act as one discrete Gaussian variate."""
     if 0 < sigma < LEAST_SHARE:
         raise SpecError(
             f"expected a scale of at least {LEAST_SHARE} grid steps for each share of the noise on {block!r}, got "
@@ -56,7 +56,7 @@ def check_share(block: str, sigma: int) -> None:
 
 
 def check_terms(distribution: NoiseDistribution, unit: PrivacyUnit) -> None:
-    """Reject numbers of shares and parts for which the honest noise is not proved to suffice."""
+    """Reject numbers of shares and parts for which the noise of the honest curators is not proved to be sufficient."""
     shares, honest, most = (distribution.parameters[name] for name in PARAMETERS)
     whole = shares == 1
     if not (whole or FEWEST_PARTS <= shares <= MOST_PARTS):

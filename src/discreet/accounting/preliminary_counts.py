@@ -22,21 +22,21 @@ from discreet.privacy.spend import Loss
 
 
 def discovery_sensitivity(columns: int, unit: PrivacyUnit) -> float:
-    """Return the L2 sensitivity of all counts for private bounds, rounded up.
+    """Return the joint L2 sensitivity of all counts used to estimate private bounds, rounded up.
 
-    Each row is in one cell of each of the `columns`, of which there is at least one.
+    There is at least one column, and each row is in one cell of each column.
     """
     squares = columns + 1 if unit.neighbours == "add-remove" else 2 * columns
     return root_up(Fraction(unit.max_rows**2 * squares))  # [P:discovery-sensitivity]
 
 
 def discovery_l1_sensitivity(columns: int, unit: PrivacyUnit) -> int:
-    """Return the L1 sensitivity of all counts for private bounds."""
+    """Return the joint L1 sensitivity of all counts used to estimate private bounds."""
     return unit.max_rows * (columns + 1 if unit.neighbours == "add-remove" else 2 * columns)  # [P:discovery-l1]
 
 
 def bounds_query(design: Design) -> VectorQuery:
-    """Return the query for the cell counts of all columns with private bounds, and the number of rows."""
+    """Return the query for the number of rows and the cell counts of every column with private bounds."""
     columns, unit = len(design.ranges), design.unit
     return VectorQuery(
         DISCOVERY,
@@ -52,18 +52,18 @@ def bounds_query(design: Design) -> VectorQuery:
 
 
 def guard_sensitivity(unit: PrivacyUnit) -> float:
-    """Return the L2 sensitivity of the guard's two counts, rounded up."""
+    """Return the joint L2 sensitivity of the two counts of the guard, rounded up."""
     apart = 1.0 if unit.neighbours == "add-remove" else math.nextafter(math.sqrt(2), 2.0)
     return unit.max_rows * apart  # [P:guard-sensitivity]
 
 
 def guard_l1_sensitivity(unit: PrivacyUnit) -> int:
-    """Return the L1 sensitivity of the guard's two counts."""
+    """Return the joint L1 sensitivity of the two counts of the guard."""
     return unit.max_rows * (1 if unit.neighbours == "add-remove" else 2)  # [P:guard-l1-sensitivity]
 
 
 def guard_query(design: Design) -> VectorQuery:
-    """Return the query for the guard's two counts."""
+    """Return the query for the two counts of the guard."""
     unit = design.unit
     return VectorQuery(
         GUARD,
@@ -75,7 +75,7 @@ def guard_query(design: Design) -> VectorQuery:
 
 
 def preliminary_queries(design: Design, distribution: NoiseDistribution) -> list[VectorQuery]:
-    """List the queries for preliminary counts, in order of release."""
+    """List the queries for preliminary counts, in the order in which they are released."""
     has_bounds = DISCOVERY in distribution.sigma
     if (has_bounds and not design.ranges) or (design.searched and not has_bounds):
         raise SpecError("the noise must include counts for private bounds if and only if the design has private bounds")
@@ -108,7 +108,7 @@ def counts_loss(stated: Stated, counts: VectorQuery) -> Loss:
 
 
 def both_losses(stated: Stated, first: Loss, second: Loss) -> Loss:
-    """Compute the privacy loss of two sets of preliminary counts if no mechanism runs after them."""
+    """Compute the joint privacy loss of two sets of preliminary counts when no mechanism runs after them."""
     if first.is_pure:
         return Loss.together(up(Fraction(first.epsilon) + Fraction(second.epsilon)), 0.0, [first, second])
     mu = root_up(Fraction(first.mu) ** 2 + Fraction(second.mu) ** 2)
@@ -119,7 +119,7 @@ def both_losses(stated: Stated, first: Loss, second: Loss) -> Loss:
 
 
 def _own_epsilon(stated: Stated, mu: float) -> float:
-    """Return the epsilon at which the loss of the counts alone is stated, for a small share of delta."""
+    """Return the epsilon at which to state the loss of the counts alone, using a small share of delta."""
     delta = stated.delta * _DELTA_SHARE
     if not (MU_LOWEST <= mu <= MU_HIGHEST and DELTA_LOWEST <= delta <= DELTA_HIGHEST):
         return stated.epsilon
@@ -128,7 +128,7 @@ def _own_epsilon(stated: Stated, mu: float) -> float:
 
 
 def with_counts(stated: Stated, counts: VectorQuery, mechanism: Loss) -> Loss:
-    """Compute the privacy loss of preliminary counts and of a mechanism that runs after them."""
+    """Compute the joint privacy loss of preliminary counts and of the mechanism that runs after them."""
     first = counts_loss(stated, counts)
     if stated.distribution.family == "discrete-gaussian":
         mu = root_up(Fraction(mechanism.mu) ** 2 + Fraction(first.mu) ** 2)

@@ -1,4 +1,4 @@
-"""Check the noise that a release states, and compose privacy losses."""
+"""Check the noise that a release states, and compare its privacy loss with a guarantee."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _MOST_STEPS: Final = 2**100
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """Public quantities that determine a privacy loss.
+    """Public statements of a release about its design, its noise, its settings and its guarantee.
 
     Attributes
     ----------
     epsilon, delta
-        Stated guarantee. Losses that are not pure are computed at this epsilon.
+        Stated guarantee. A loss that is not pure is computed at this epsilon.
     """
 
     design: Design
@@ -60,7 +60,7 @@ class Stated:
 
     @property
     def scales(self) -> dict[str, Fraction]:
-        """Scale of each block in scaled units."""
+        """Noise scale of each block, in scaled units."""
         return {block: Fraction(sigma, self.distribution.unit) for block, sigma in self.distribution.sigma.items()}
 
     def models(self) -> tuple[Columns, ...]:
@@ -110,7 +110,7 @@ class Stated:
         self.check_scales(distribution.sigma)
 
     def check_scales(self, blocks: Iterable[str]) -> None:
-        """Reject a block without noise, or with more noise than any release has. Only a public count may have none."""
+        """Reject a scale of 0 or an implausibly large one. Only the scale of a public count may be 0."""
         public = self.design.count_public
         for block in blocks:
             sigma = self.distribution.sigma[block]
@@ -125,28 +125,28 @@ class Stated:
             raise SpecError("the row count must have noise unless the neighbouring relation makes it public")
 
     def flag(self, name: str) -> bool:
-        """Return a setting that must be true or false."""
+        """Return the value of a setting that must be true or false."""
         value = self.settings.get(name)
         if not isinstance(value, bool):
             raise SpecError(f"the setting {name!r}: expected true or false, got {value!r}")
         return value
 
     def number(self, name: str, low: float, high: float) -> float:
-        """Return a setting that must be a number from `low` to `high`."""
+        """Return the value of a setting that must be a number from `low` to `high`."""
         value = self.settings.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
             raise SpecError(f"the setting {name!r}: expected a number from {low:g} to {high:g}, got {value!r}")
         return float(value)
 
     def integer(self, name: str, low: int, high: int) -> int:
-        """Return a setting that must be an integer from `low` to `high`."""
+        """Return the value of a setting that must be an integer from `low` to `high`."""
         value = self.number(name, low, high)
         if value != math.floor(value):
             raise SpecError(f"the setting {name!r}: expected an integer, got {value!r}")
         return int(value)
 
     def word(self, name: str, choices: Iterable[str]) -> str:
-        """Return a setting that must be one of `choices`."""
+        """Return the value of a setting that must be one of `choices`."""
         value = self.settings.get(name)
         _same(f"the setting {name!r}", value, tuple(choices))
         return str(value)
@@ -176,10 +176,10 @@ _LARGEST_DELTA: Final = 1 - 2**-19
 
 
 def gaussian_delta(epsilon: float, mu: float, tau: float) -> float:
-    """Return delta at epsilon of discrete Gaussian noise with joint `mu`, or 1 if there is no guarantee.
+    """Return delta at `epsilon` for discrete Gaussian noise with joint `mu`, or 1 if there is no guarantee.
 
-    `tau` is the distance between the discrete and the continuous distribution. The result is the smaller of two bounds:
-    the exact Gaussian curve plus the cost of `tau`, and zCDP, which has no such cost.
+    `tau` is the distance between the discrete and the continuous distribution. The result is the smaller of two bounds.
+    One is the exact Gaussian curve plus the cost of `tau`. The other follows from zCDP and has no such cost.
 
     >>> round(gaussian_delta(1.0, 0.2367, 1e-12), 8)
     1e-06
@@ -192,13 +192,13 @@ def gaussian_delta(epsilon: float, mu: float, tau: float) -> float:
 
 
 def concentrated_delta(epsilon: float, rho: float) -> float:
-    """Return delta at epsilon of a rho-zCDP mechanism, or 1 if there is no guarantee."""
+    """Return delta at `epsilon` for a rho-zCDP mechanism, or 1 if there is no guarantee."""
     rho = max(rho * ROUNDING, RHO_LOWEST)
     return delta_from_rho(epsilon, rho) if rho <= RHO_HIGHEST else 1.0
 
 
 def keeps(loss: Loss, epsilon: float, delta: float) -> bool:
-    """Return whether the loss is within (epsilon, delta), with relative tolerance `TOLERANCE` on the noise scale.
+    """Return whether a loss satisfies (epsilon, delta), with a relative tolerance of `TOLERANCE` on the noise scale.
 
     >>> keeps(Loss.pure(1.0), 1.0, 0.0), keeps(Loss.pure(1.0), 0.99, 1e-3)
     (True, False)
@@ -215,7 +215,7 @@ def keeps(loss: Loss, epsilon: float, delta: float) -> bool:
 
 
 def smaller(loss: Loss, epsilon: float) -> float:
-    """Return delta at epsilon of a Gaussian or zCDP loss, as if its noise were larger by `TOLERANCE`."""
+    """Return delta at `epsilon` for a Gaussian or zCDP loss whose noise is taken to be larger by `TOLERANCE`."""
     mu, rho = loss.mu / (1 + TOLERANCE), loss.rho / (1 + TOLERANCE)
     # tau is above 0 only for discrete Gaussian noise
     if loss.tau > 0:
@@ -224,7 +224,7 @@ def smaller(loss: Loss, epsilon: float) -> float:
 
 
 def epsilon_given(loss: Loss, epsilon: float, delta: float) -> float:
-    """Return the epsilon of the noise at the stated delta.
+    """Return the epsilon at which a loss satisfies the stated delta.
 
     >>> round(epsilon_given(Loss.gaussian(1.0, 1e-6, mu=0.2, tau=1e-12), 1.0, 1e-6), 3)
     0.834
@@ -254,7 +254,7 @@ _HALVINGS: Final = 100
 
 
 def iteration_count(settings: Settings, *, pure: bool = False) -> int:
-    """Return the number of steps of `irls`: the setting, or the default of the form if the setting is 0.
+    """Return the number of steps of `irls`: the setting or, if the setting is 0, the default of the form.
 
     >>> iteration_count({"iterations": 0, "form": "score"}), iteration_count({"iterations": 7, "form": "moment"})
     (100, 7)
@@ -264,7 +264,7 @@ def iteration_count(settings: Settings, *, pure: bool = False) -> int:
 
 
 def split(rule: str, epsilon: float, delta: float, releases: int) -> tuple[float, float]:
-    """Return the epsilon and delta of each of several releases that together satisfy (epsilon, delta).
+    """Return the (epsilon, delta) of each of several releases that together satisfy the given budget.
 
     `rule` is "basic" or "advanced".
 

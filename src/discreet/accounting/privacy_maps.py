@@ -1,4 +1,4 @@
-"""Find the queries of a release by its mechanism, and compute the privacy loss of its noise."""
+"""Look up the queries of a release by its mechanism, and compute the privacy loss of its noise."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MOMENTS: Final = frozenset(("gaussian", "laplace", "k-norm", "wishart", "functio
 
 
 def map_of(mechanism: str) -> PrivacyMap:
-    """Return the function that accounts for a mechanism, without importing other modules."""
+    """Return the function that accounts for a mechanism. Only its own module is imported."""
     if mechanism not in MAPS:
         raise SpecError.unknown_name("mechanism", mechanism, sorted(MAPS))
     module, function = MAPS[mechanism]
@@ -53,7 +53,7 @@ def map_of(mechanism: str) -> PrivacyMap:
 
 
 def account_of(mechanism: str, stated: Stated) -> Account:
-    """Return the account of a mechanism with the noise that a release states."""
+    """Return the account of a mechanism for the noise stated in a release."""
     if stated.design.weights is not None and mechanism != "gaussian":
         raise SpecError(
             f"a design with weights needs the mechanism 'gaussian', got {mechanism!r}"
@@ -81,11 +81,11 @@ def queries_of(mechanism: str, design: Design, distribution: NoiseDistribution, 
 def loss_of(
     mechanism: str, design: Design, distribution: NoiseDistribution, settings: Settings, epsilon: float, delta: float
 ) -> Loss:
-    """Compute the privacy loss of a noise distribution. Reject one that the mechanism cannot produce.
+    """Compute the privacy loss of a noise distribution. Reject a distribution that the mechanism cannot produce.
 
-    `distribution` holds all released blocks. `epsilon` and `delta` are the stated guarantee. A loss that is not pure is
-    computed at this epsilon, and `delta` matters only if the account divides it. The loss may be above or below the
-    guarantee.
+    `distribution` holds all released blocks. `epsilon` and `delta` are the stated guarantee. If the loss is not pure,
+    it is computed at this epsilon; `delta` matters only for mechanisms that divide it. The loss may be larger or
+    smaller than the guarantee.
 
     >>> from discreet.planning import noise_distribution_for
     >>> design = Design("y", {"y": (0, 10), "x": (0, 5)})
@@ -104,7 +104,7 @@ def loss_of(
 
 
 def published_steps(mechanism: str, distribution: NoiseDistribution, settings: Settings) -> int:
-    """Return the number of steps in a release of coefficients, all of which were accounted for.
+    """Return the number of accounted steps that a release of coefficients publishes, or 0 if there are none.
 
     The arguments must have passed `loss_of`.
     """
@@ -120,10 +120,11 @@ def published_steps(mechanism: str, distribution: NoiseDistribution, settings: S
 def stopped_loss(
     design: Design, distribution: NoiseDistribution, epsilon: float, delta: float, *, found_nothing: bool = False
 ) -> Loss:
-    """Compute the loss of a release that its preliminary counts stopped, which is the loss of these counts alone.
+    """Compute the privacy loss of a release that was stopped by its preliminary counts.
 
-    With `found_nothing`, the release passed any guard, and the search for private bounds stopped it. Otherwise the
-    guard stopped it. The other arguments are those of `loss_of`.
+    With `found_nothing`, the search for private bounds stopped the release, after it had passed any guard. Otherwise
+    the guard stopped it. The loss is that of the counts released until then. The other arguments are those of
+    `loss_of`.
     """
     from discreet.accounting.preliminary_counts import both_losses, counts_loss, preliminary_queries
 

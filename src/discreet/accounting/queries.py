@@ -1,4 +1,4 @@
-"""Define queries: exact sums released with noise, their sensitivities, and the privacy loss of a list of queries.
+"""Define queries, which are exact sums released with noise, and compute the privacy loss of a list of queries.
 
 The list of queries is the only definition of what a release contains. Calibration, file verification, the report and
 the audit all take block names, numbers of entries and sensitivities from it.
@@ -42,17 +42,17 @@ class Query(Protocol):
         ...
 
     def squared_loss(self, scales: BlockScales) -> Fraction:
-        """Return mu^2 of Gaussian noise with these standard deviations, for the worst neighbouring tables."""
+        """Return mu^2 for the worst neighbouring tables, given the standard deviations of the Gaussian noise."""
         ...
 
     def pure_loss(self, scales: BlockScales) -> Fraction:
-        """Return epsilon of Laplace noise with these scales, for the worst neighbouring tables."""
+        """Return epsilon for the worst neighbouring tables, given the scales of the Laplace noise."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class VectorQuery:
-    """Sums that share one noise scale.
+    """Vector of sums that share one noise scale.
 
     Attributes
     ----------
@@ -61,11 +61,11 @@ class VectorQuery:
     entries
         Number of entries in one release.
     sensitivity, l1_sensitivity
-        Largest L2 and L1 norm of the change between neighbouring tables, in scaled units.
+        L2 and L1 norms of the largest change between neighbouring tables, in scaled units.
     times
         Number of releases.
     label
-        Description for readers, by default the name of the block.
+        Description for readers. The default is the name of the block.
     margin
         Factor that covers the rounding of the sensitivity.
     """
@@ -89,11 +89,11 @@ class VectorQuery:
         return {self.block: self.label or self.block.replace("_", " ")}
 
     def squared_loss(self, scales: BlockScales) -> Fraction:
-        """Return mu^2: every release adds (sensitivity / scale)^2."""
+        """Return mu^2, to which every release contributes (sensitivity / scale)^2."""
         return self.times * (Fraction(self.sensitivity) * Fraction(self.margin) / scales[self.block]) ** 2
 
     def pure_loss(self, scales: BlockScales) -> Fraction:
-        """Return epsilon: every release adds L1 sensitivity / scale."""
+        """Return epsilon, to which every release contributes its L1 sensitivity divided by the scale."""
         return self.times * Fraction(self.laplace_sensitivity) / scales[self.block]
 
     @property
@@ -111,7 +111,7 @@ def rows_query(design: Design) -> VectorQuery:
 
 @dataclass(frozen=True, slots=True)
 class GramQuery:
-    """Upper triangle of a symmetric matrix of sums, with one noise scale on the diagonal and one off it.
+    """Upper triangle of a symmetric matrix of sums, with separate noise scales on and off the diagonal.
 
     Attributes
     ----------
@@ -120,9 +120,9 @@ class GramQuery:
     columns
         Size of the matrix.
     sensitivity
-        Largest Frobenius norm of the change between neighbouring tables, in scaled units.
+        Frobenius norm of the largest change between neighbouring tables, in scaled units.
     l1_sensitivity
-        Largest L1 norm of the change of the upper triangle, with weight `OFF_WEIGHT` off the diagonal.
+        L1 norm of the largest change of the upper triangle, with weight `OFF_WEIGHT` off the diagonal.
     times
         Number of releases.
     label
@@ -152,12 +152,12 @@ class GramQuery:
         }
 
     def squared_loss(self, scales: BlockScales) -> Fraction:
-        """Return mu^2. Each release adds the squared sensitivity times the larger weight of the two blocks."""
+        """Return mu^2. Each release contributes the squared sensitivity times the larger weight of the two blocks."""
         weight = gram_weight(scales[self.diagonal], scales[self.off], columns=self.columns)
         return self.times * weight * Fraction(self.sensitivity) ** 2
 
     def pure_loss(self, scales: BlockScales) -> Fraction:
-        """Return epsilon. Each release adds the L1 sensitivity times the larger weight of the two blocks."""
+        """Return epsilon. Each release contributes the L1 sensitivity times the larger weight of the two blocks."""
         weight = max(1 / scales[self.diagonal], 1 / (Fraction(OFF_WEIGHT) * scales[self.off]))
         return self.times * Fraction(self.laplace_sensitivity) * weight
 
@@ -170,23 +170,24 @@ class GramQuery:
 
 
 def gram_weight(diagonal: Fraction, off: Fraction, *, columns: int) -> Fraction:
-    """Return the factor of the squared Frobenius norm in mu^2: the larger of the factors of the two blocks."""
+    """Return the factor of the squared Frobenius norm in mu^2, which is the larger of the factors of the two blocks."""
     heavy = 1 / diagonal**2
     return max(heavy, 1 / (2 * off**2)) if columns > 1 else heavy  # [P:forward-gram]
 
 
 @dataclass(frozen=True, slots=True)
 class MomentsQuery:
-    """Moments of (1, x, y) with one noise scale for each of up to seven blocks, calibrated jointly.
+    """Moments of (1, x, y) with up to seven noise scales, one per block, that are calibrated jointly.
 
     Attributes
     ----------
     design, domain
-        Declarations, and the set of possible rows.
+        Declarations of the curator, and the set of possible rows.
     sums, target_square
-        Whether the sums of x and y, and the sum of squared targets, are released.
+        Whether the sums of x and y are released, and whether the sum of squared targets is.
     exact_entries
-        Whether products that are 0 in every row get no noise, and squares of indicators are copies of their sums.
+        Whether products that are 0 in every row get no noise, and squares of indicators are published as copies of
+        their sums.
     """
 
     design: Design
@@ -197,12 +198,12 @@ class MomentsQuery:
 
     @property
     def factors(self) -> tuple[tuple[int, int], ...]:
-        """First and last column of every factor whose products between indicators get no noise."""
+        """First and last column of every factor. Products of two of its indicators get no noise."""
         return self.design.factors if self.exact_entries else ()
 
     @property
     def indicators(self) -> tuple[tuple[int, int], ...]:
-        """First and last column of every indicator block whose squares are copies of its sums."""
+        """First and last column of every indicator block. Its squares are copies of its sums."""
         return self.design.indicators if self.exact_entries else ()
 
     @property
@@ -222,7 +223,7 @@ class MomentsQuery:
 
     @property
     def blocks(self) -> dict[str, int]:
-        """Number of noisy entries by block, including a public count, whose scale is 0."""
+        """Number of noisy entries by block. A public count is included, with scale 0."""
         x = self.columns
         entries = {
             "count": 1, "sum_x": x, "gram_diagonal": x - self.copies,
@@ -246,7 +247,7 @@ class MomentsQuery:
         return {block: labels[block] for block in self.blocks}
 
     def squared_loss(self, scales: BlockScales) -> Fraction:
-        """Return mu^2: the largest squared change of all blocks together, relative to their scales."""
+        """Return mu^2, the largest squared change of all blocks together, relative to their scales."""
         weight = {block: up(1 / scale**2) if scale else 0.0 for block, scale in scales.items() if block in BLOCKS}
         weights = Blocks(
             count=weight["count"],
@@ -268,7 +269,7 @@ class MomentsQuery:
         return Fraction(loss)  # [P:forward-moments]
 
     def pure_loss(self, scales: BlockScales) -> Fraction:
-        """Return epsilon: the largest L1 change of all blocks together, relative to their scales."""
+        """Return epsilon, the largest L1 change of all blocks together, relative to their scales."""
         weights = {block: 1 / scale for block, scale in scales.items() if block in self.blocks and scale}
         return Fraction(l1_sensitivity(self.design, self.domain, weights))  # [P:forward-l1]
 
@@ -295,7 +296,7 @@ WEIGHTED_LABELS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class SeparateQuery:
-    """Entries whose loss cannot be computed block by block, because the mechanism's account bounds it jointly."""
+    """Entries whose privacy loss is bounded jointly for all blocks, by the account of the mechanism."""
 
     blocks: Mapping[str, int]
 
@@ -305,11 +306,11 @@ class SeparateQuery:
         return {block: block.replace("_", " ") for block in self.blocks}
 
     def squared_loss(self, scales: BlockScales) -> Fraction:
-        """Reject accounting by mu^2."""
+        """Raise an error, because this loss cannot be computed from mu^2."""
         raise SpecError(f"the loss of {', '.join(self.blocks)} must be computed jointly, by the mechanism's account")
 
     def pure_loss(self, scales: BlockScales) -> Fraction:
-        """Reject accounting by epsilon."""
+        """Raise an error, because this loss cannot be computed block by block."""
         raise SpecError(f"the loss of {', '.join(self.blocks)} must be computed jointly, by the mechanism's account")
 
 
@@ -326,15 +327,15 @@ def blocks_of(queries: Iterable[Query]) -> dict[str, int]:
 
 
 def variates(queries: Iterable[Query], sigma: Mapping[str, int]) -> list[tuple[int, int]]:
-    """Return the number of variates of each block with their scale, in product-grid steps."""
+    """Return (number of noise variates, scale in product-grid steps) for each block that has noise."""
     return [(entries, sigma[block]) for block, entries in blocks_of(queries).items() if sigma[block]]
 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Queries of a release with the stated noise.
+    """Queries of a release together with the noise that it states.
 
-    The loss of independent noise is a sum over the queries. Mechanisms with other noise override `loss`.
+    With independent noise, the loss is a sum over the queries. Mechanisms with other noise override `loss`.
     """
 
     stated: Stated

@@ -1,4 +1,4 @@
-"""Declare the public settings of every mechanism, and check them in a request and in a release file."""
+"""Declare the public settings of every mechanism, and check their values in a request and in a release file."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from discreet.errors import OptionError, SpecError, shown
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Public setting of a mechanism: a number, a word or a switch.
+    """Public setting of a mechanism, which is a number, a word or a switch.
 
     Attributes
     ----------
     default
-        Default value. Its type is the type of the setting.
+        Default value, which also determines the type of the setting.
     about
         One-line description.
     low, high
@@ -30,7 +30,8 @@ class Setting:
     choices
         Allowed words.
     only_with
-        Other setting and the value it must have for this setting to have an effect. None if there is no such condition.
+        Name and value of another setting. This setting has an effect only if the other one has this value. None if
+        there is no such condition.
     """
 
     default: bool | int | float | str
@@ -42,7 +43,7 @@ class Setting:
 
     @property
     def condition(self) -> str:
-        """Required value of the other setting as a phrase, or an empty text.
+        """The condition of `only_with` as a phrase, or empty text if there is no condition.
 
         >>> Setting(0.1, "where", only_with=("loss", "huber")).condition
         'loss = huber'
@@ -160,7 +161,7 @@ DECLARED: Final[Mapping[str, Mapping[str, Setting]]] = MappingProxyType(
 
 
 def checked_settings(mechanism: str, declared: Mapping[str, Setting], given: Mapping[str, object] | None) -> Settings:
-    """Return the value of every declared setting: the given value, or else the default.
+    """Return the value of every declared setting, which is its default unless a value is given.
 
     >>> dict(checked_settings("m", {"passes": Setting(10, "how often", 1, 100)}, {"passes": "4"}))
     {'passes': 4}
@@ -195,7 +196,7 @@ def checked_settings(mechanism: str, declared: Mapping[str, Setting], given: Map
 
 
 def check_stored(mechanism: str, stored: Settings) -> None:
-    """Reject settings that no release of the mechanism can have.
+    """Reject settings in a release file that the mechanism cannot have written.
 
     Every setting must be present, with the right type and a value in its range.
     """

@@ -1,4 +1,4 @@
-"""Cost of each declared bound, and the number of rows it clips, from the release alone."""
+"""Cost of each declared bound and number of rows clipped at it, computed from the release alone."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NOISE: Final = 3.0  # tolerance for the noise of the mean, in standard deviatio
 
 @dataclass(frozen=True, slots=True)
 class Bunching:
-    """A column whose rows bunch at one of its bounds."""
+    """A column whose values bunch at one of its bounds."""
 
     name: str
     column: Numeric
@@ -53,7 +53,7 @@ class Bunching:
 
     @property
     def advice(self) -> str:
-        """Possible causes, and what to declare next."""
+        """Possible causes, and advice on what to declare in the next release."""
         bound = self.column.value_text(self.column.bounds[self.side == "upper"])
         return (
             f"If values {_BEYOND[self.side]} {bound} were clipped, the {self.side} bound is too {WRONG[self.side]} and "
@@ -63,9 +63,10 @@ class Bunching:
 
 
 def bunched_columns(release: Release, model: SubModel) -> tuple[Bunching, ...]:
-    """Return the numeric columns of a model whose mean is closer to a bound than noise explains.
+    """Return the numeric columns of a model whose mean is close to a bound, even allowing for noise.
 
-    Columns with a formula are skipped, because their clipping follows from others. Weighted sums cannot show bunching.
+    Columns with a formula are skipped, because their clipping follows from that of other columns. Weighted sums cannot
+    show bunching.
     """
     if not release.plain:
         return ()
@@ -84,7 +85,7 @@ def bunched_columns(release: Release, model: SubModel) -> tuple[Bunching, ...]:
 
 
 def bunching_text(release: Release, model: SubModel) -> str | None:
-    """Describe the bounds at which rows bunch, judged by the released sums."""
+    """Describe the bounds at which values bunch according to the released sums, or return None."""
     text = " ".join(
         f"The mean of {bunching.name} is within {_NEAR / 2:.0%} of the width of the bounds {bunching.bounds} "
         f"from the {bunching.side} bound: rows bunch there. {bunching.advice}"
@@ -94,7 +95,7 @@ def bunching_text(release: Release, model: SubModel) -> str | None:
 
 
 def predicts_a_bound(release: Release) -> str | None:
-    """Describe published coefficients whose predictions all lie near one bound of the target."""
+    """Describe a published model whose predictions all lie near or beyond one bound of the target, or return None."""
     target = release.design.target
     column = _clipped(release, target)
     if release.coefficients is None or column is None:
@@ -146,7 +147,7 @@ class BoundCost:
 
 
 def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
-    """Return the bound costs of a model with intercept, largest first, from a release of sums.
+    """Return the cost of the bounds of each column of a model with intercept, largest first.
 
     The result is empty if the sums are indefinite or incomplete, or if rows have weights.
     """
@@ -195,9 +196,9 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
 
 
 def costliest_bound_text(costs: tuple[BoundCost, ...], bunched: Mapping[str, Side]) -> str | None:
-    """Describe the costliest bounds and what to do about them, or return None if nothing would be saved.
+    """Describe the costliest bounds and what to do about them, or return None if narrower bounds would save nothing.
 
-    `bunched` maps each column whose rows bunch at a bound to the side of that bound.
+    `bunched` maps each column whose values bunch at a bound to the side of that bound.
     """
     if not costs or costs[0].saved <= 0:
         return None
@@ -238,7 +239,7 @@ def _definite(A: FloatArray) -> bool:
 
 
 def _narrower(H: FloatArray, theta: FloatArray, index: int, middle: float) -> tuple[FloatArray, FloatArray]:
-    """Return the inverse Gram and the coefficients after a column's bounds move to `middle` with half the width.
+    """Return the inverse Gram matrix and the coefficients after halving the width of a column's bounds around `middle`.
 
     With x the old scaled value and x' the new one, x = _INNER x' + middle. The coefficient of the column shrinks, and
     the intercept absorbs the middle. For the target, every coefficient grows by 1 / _INNER.
@@ -255,7 +256,7 @@ def _narrower(H: FloatArray, theta: FloatArray, index: int, middle: float) -> tu
 
 
 def _privacy_error(H: FloatArray, theta: FloatArray, entry_noise: EntryNoise) -> float:
-    """Compute tr(A H V H) = tr(H V) from the inverse Gram and the coefficients."""
+    """Compute tr(A H V H) = tr(H V) from the inverse Gram matrix and the coefficients."""
     noise = product_covariance(entry_noise, np.append(-theta, 1.0))[:-1, :-1]
     return float((H * noise).sum())
 
@@ -329,7 +330,7 @@ class ClippedShare:
 
 
 def clipped_shares(release: Release) -> tuple[ClippedShare, ...]:
-    """Return the fraction of clipped rows by column, largest first, or () if it was not released."""
+    """Return the fraction of rows clipped in each column, largest first, or an empty tuple if it is unknown."""
     counts, (counted, rows_sd) = release.clip_counts, counted_rows(release)
     rows = known(counted)
     if counts is None or rows is None or rows <= _COUNTED * rows_sd or rows <= 0:
@@ -440,7 +441,7 @@ def target_clipping_note(release: Release, model: SubModel) -> str | None:
 
 
 def _clippable_sides(release: Release) -> list[tuple[str, NoisyCount]]:
-    """Return the sides on which private scaling may have clipped the target inside its declared bounds."""
+    """Return the sides on which private scaling can clip the target inside its declared bounds, with noisy counts."""
     clipping = release.target_clipping
     if clipping is None:
         return []
@@ -452,7 +453,7 @@ def _clippable_sides(release: Release) -> list[tuple[str, NoisyCount]]:
 
 
 def clipped_target(release: Release, model: SubModel) -> str | None:
-    """Describe a target that private scaling clipped in more rows than normal errors explain, or return None.
+    """Describe a target clipped by private scaling in more rows than normal errors would explain, or return None.
 
     On each side the count minus 2.58 standard deviations of its noise is compared with the expected rows of a normal
     target with the released mean and variance, plus two rows in ten thousand. If nothing is clipped, at most 1% of
@@ -486,7 +487,7 @@ def _has_target(release: Release, model: SubModel) -> bool:
 
 
 def _normal_tail(release: Release) -> float | None:
-    """Return the probability that a normal target lies beyond the nearer released bound.
+    """Return the probability that a normally distributed target lies beyond the nearer released bound.
 
     The target has the released mean and variance. Return None if noise hides the variance.
     """
@@ -512,7 +513,7 @@ def _could_count(release: Release) -> bool:
 
 
 def many_clipped(release: Release, model: SubModel) -> Iterator[tuple[ClippedShare, str]]:
-    """Yield the columns of a model in which many rows were clipped, allowing for noise, with a description."""
+    """Yield each column of a model in which many rows were clipped, even allowing for noise, with a description."""
     names = clipped_columns(release.design, model)
     for clipped in clipped_shares(release):
         if clipped.name in names and clipped.low > SOME:

@@ -139,7 +139,9 @@ class ModelComparison:
         errors = [(known(model.error), index) for index, model in enumerate(self.models)]
         estimable = [(error, index) for error, index in errors if error is not None]
         if not estimable:
-            raise NotEstimableError("not estimable: no model of the comparison has an expected prediction error")
+            raise NotEstimableError(
+                "not estimable: the expected prediction error cannot be estimated for any model of the comparison"
+            )
         return min(estimable)[1]
 
     def to_frame(self) -> Table:
@@ -291,7 +293,7 @@ def _fitted(release: Release, model: Iterable[str] | str, target: str | None, in
 
 
 def nested_tests(fits: Sequence[Fit]) -> tuple[NestedTest, ...]:
-    """Test each model against the compared models that contain it, leaving out any with a compared model in between."""
+    """Test each model against the next larger models of the comparison that contain it."""
     names = [frozenset(model.names) for model in fits]
     indices = range(len(fits))
     pairs = [

@@ -25,7 +25,7 @@ REMEDY: Final = "bayes"  # the penalty that predicts best, even if least squares
 
 
 class NotEstimableError(DiscreetError):
-    """Error for coefficients that the released sums do not determine, with the reason."""
+    """Error raised if a number cannot be estimated from the release, with the reason."""
 
     code = "not-estimable"
 
@@ -35,12 +35,12 @@ class NotEstimableError(DiscreetError):
 
     @classmethod
     def because(cls, reason: str) -> NotEstimableError:
-        """Build the error for the reason of a `NotEstimable`."""
+        """Build the error from the reason that a `NotEstimable` holds."""
         return cls(Message("not estimable: ", reason), reason)
 
     @classmethod
     def at_strength(cls, ridge: float | None) -> NotEstimableError:
-        """Build the error for sums of products that are not positive definite, even after adding `ridge` if given."""
+        """Build the error for sums of products that are not positive definite, even after adding a given `ridge`."""
         cause = (
             "the noise outweighs the signal in some direction at this budget, or a column is a combination of others"
         )
@@ -65,7 +65,7 @@ class NotEstimableError(DiscreetError):
 
 
 def mapped(value: Known | NotEstimable, change: Callable[[Known], Result]) -> Result | NotEstimable:
-    """Apply a function to an estimable value, or return the reason unchanged."""
+    """Apply a function to a value, or return the reason if the value is not estimable."""
     return value if isinstance(value, NotEstimable) else change(value)
 
 
@@ -90,7 +90,7 @@ KindArray: TypeAlias = npt.NDArray[np.str_]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ConfidenceSet:
-    """The values that a test at some level does not reject.
+    """Set of all values that a test at a given level does not reject.
 
     Attributes
     ----------
@@ -206,7 +206,7 @@ class SetArray:
     upper: FloatArray
 
     def moved(self, centre: FloatArray, scale: FloatArray | float) -> SetArray:
-        """Return the sets of centre + scale u, given these sets of u and a positive scale.
+        """Return the sets of `centre` + `scale` * u, where these are the sets of u and `scale` is positive.
 
         A set with an end that overflows becomes `everything`.
         """
@@ -232,7 +232,7 @@ class SetArray:
 
 
 def quadratic_sets(lead: FloatArray, middle: FloatArray, rest: FloatArray) -> SetArray:
-    """Solve lead u^2 - 2 middle u - rest <= 0 elementwise. rest must be at least 0, so that u = 0 is a solution.
+    """Solve `lead` u^2 - 2 `middle` u - `rest` <= 0 elementwise. `rest` is at least 0, so that u = 0 is a solution.
 
     With lead > 0 the solution is an interval. With lead < 0 it is the complement of an interval, or the whole line if
     the quadratic has fewer than two roots. With lead = 0 it is a half-line, or the whole line if middle is also 0.

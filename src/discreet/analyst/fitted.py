@@ -96,13 +96,13 @@ class Fit(TestsMixin, TableMixin):
 
     @property
     def params(self) -> Parameters:
-        """Coefficients in original units by name. Coefficients with an unbounded confidence set print in brackets."""
+        """Coefficients by name, in original units. Those with an unbounded confidence set are printed in brackets."""
         weak = [name for name, ends in self.conf_int().items() if unbounded(ends)]
         return Parameters(self.names, list(estimates(self).values()), weak)
 
     @property
     def table_columns(self) -> dict[str, Base]:
-        """Columns that a table must have for predictions: the features, or the columns that their formulas use."""
+        """Columns that a table needs for predictions: the features, or the columns used by their formulas."""
         from discreet.design.declarations import needed
 
         return needed(self.release.design.parts, self.features)
@@ -180,7 +180,7 @@ class Fit(TestsMixin, TableMixin):
         return predict_frame(frame, self.release.design, self.features, line.constant, line.gains, limits)
 
     def predict_arrays(self, arrays: Sequence[FloatArray]) -> FloatArray:
-        """Predict from one float64 array for each of `table_columns`, holding numbers, 0/1 or level indices."""
+        """Predict from float64 arrays of numbers, 0/1 or level indices, one array for each of `table_columns`."""
         from discreet.analyst.prediction import Limits, predict_columns
 
         line, limits = self._solved, Limits.of(self.release, self.model, self.penalty)
@@ -390,7 +390,7 @@ def assembled(
 
 
 def as_released(release: Release, model: SubModel, spec: PenaltySpec, fitted: Coefficients) -> Fit:
-    """Build the fit from the coefficients that a release publishes."""
+    """Build a fit from coefficients published in a release."""
     solution = Solution(released_values(fitted.values, model))
     units = released_units(release, model)
     return _made(release, model, spec, units, solution, no_errors(release), fitted_inside=True)

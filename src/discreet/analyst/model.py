@@ -260,7 +260,7 @@ def read_model(
 
 
 def at_strength(release: Release, model: SubModel, problem: SlopeEquations, slopes: Slopes, spec: PenaltySpec) -> Fit:
-    """Build the fit with these penalised slopes."""
+    """Build a fit from penalised slopes."""
     from discreet.analyst.solvers.penalised import with_intercept
 
     return assembled(

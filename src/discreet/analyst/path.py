@@ -158,7 +158,7 @@ class Path:
         return [int(count) for count in (slopes != 0).sum(axis=0)]
 
     def cells(self, indices: Iterable[int]) -> list[tuple[str, str, str, str]]:
-        """Return mark, strength, number of nonzero slopes and criterion as text, at these indices.
+        """Return the mark, strength, number of nonzero slopes and criterion at these indices, as text.
 
         Parameters
         ----------

@@ -49,7 +49,7 @@ class Limits:
 
     @classmethod
     def of(cls, release: Release, model: SubModel, penalty: Penalty) -> Limits | None:
-        """Return the limits of a release that clips more narrowly than the declared bounds, or None.
+        """Return the limits of a release that clips more narrowly than the declared bounds, or None for other releases.
 
         `bayes` predictions from privately scaled rows are clipped, because rows far from the centre had small weights
         and errors of the slopes matter most there.
@@ -91,7 +91,7 @@ def predict_frame(
 
 
 def check_frame(frame: object, design: Design, features: Sequence[str]) -> None:
-    """Raise unless the input is a table in memory, and warn how the columns of an array are used.
+    """Raise unless the input is a table in memory. For an array, warn how its columns are matched to names.
 
     The stack level of the warning assumes that a method of a fit calls the caller.
     """
@@ -108,7 +108,7 @@ def check_frame(frame: object, design: Design, features: Sequence[str]) -> None:
 
 
 def array_batches(frame: object, design: Design, features: Sequence[str]) -> Iterator[list[FloatArray]]:
-    """Yield the columns that the features need as arrays, in batches of rows."""
+    """Yield arrays of the columns that the features need, in batches of rows."""
     columns = needed(design.parts, features)
     for batch in frame_batches(frame, columns, _BATCH_ROWS):
         yield declared_arrays(batch, columns)
@@ -143,7 +143,7 @@ def predict_columns(
 def encoded_columns(
     arrays: Sequence[FloatArray], design: Design, features: Sequence[str], size: int
 ) -> tuple[FloatArray, npt.NDArray[np.bool_] | None]:
-    """Return the scaled features of the rows that are not dropped, shape (size, rows), and a mask of these or None."""
+    """Return the scaled features of the kept rows, shape (size, rows), and the mask of these rows (None for all)."""
     columns = needed(design.parts, features)
     if len(arrays) != len(columns):
         raise OptionError(f"expected {len(columns)} arrays, one for each column, got {len(arrays)}", option="arrays")
@@ -306,7 +306,7 @@ class Prediction:
         )
 
     def _without(self, why: NotEstimable) -> PredictionSets:
-        """Return the whole line, or no set, for all rows that are not dropped."""
+        """Return the whole line, or no set, for every row that is not dropped, depending on the reason."""
         has_set = np.full(int(self._kept.sum()), isinstance(why, NothingExcluded))
         kind = np.where(self._kept, any_value("").kind if has_set.any() else "", "")
         ends = np.full(int(has_set.sum()), np.inf)
@@ -393,7 +393,7 @@ class Prediction:
         return varies
 
     def _masked(self, values: FloatArray, where: BoolArray) -> Masked:
-        """Return an array of all rows with these values where the mask `where` of the undropped rows is true."""
+        """Place values of the undropped rows selected by `where` in an array of all rows, and mask the other rows."""
         indices = np.flatnonzero(self._kept)[where]
         out = np.zeros(len(self._kept))
         mask = np.ones(out.shape, dtype=np.bool_)

@@ -74,7 +74,7 @@ def _spread(full: Fit) -> tuple[float, float]:
     """Return the residual variance with an allowance for noise, and its ratio to the variance of the target.
 
     Return infinity and 1 if they cannot be estimated. The order of arguments of `min` and `max` puts a NaN on the safe
-    side, here and above.
+    side, here and in `residual_plan`.
     """
     known = full._known
     if full.release.weighted and full.estimable:

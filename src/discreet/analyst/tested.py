@@ -184,7 +184,7 @@ class TestsMixin(InferenceMixin):
 
     @property
     def vif(self) -> NamedValues[Number]:
-        """Variance inflation factors 1 / (1 - R^2) from the noisy sums, where R^2 regresses a column on all others."""
+        """Variance inflation factors 1 / (1 - R^2) from the noisy sums, with R^2 of a column given all the others."""
         return numbers_by_name(self._inputs.model.slopes, self._inflation())
 
     def _inflation(self) -> FloatArray | NotEstimable:
@@ -247,7 +247,7 @@ class TestsMixin(InferenceMixin):
 
 
 def _refusal(basis: ErrorBasis) -> NotEstimable | None:
-    """Return why the fit has no sums of squares of ordinary least squares, or None if it has them."""
+    """Return the reason why the fit has no sums of squares of ordinary least squares, or None if it has them."""
     if basis.penalty_diagonal.any():
         return PENALISED
     if basis.equations.weights:

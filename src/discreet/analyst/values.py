@@ -79,13 +79,13 @@ class NamedValues(Mapping[str, Value]):
         return self.__array__()
 
     def to_pandas(self) -> Any:  # noqa: ANN401  # pandas is optional
-        """Return a Series of the numbers, or a DataFrame with kind, lower and upper of the confidence sets."""
+        """Return a Series of the numbers, or a DataFrame with the kind and the ends of the confidence sets."""
         import_optional("pandas", "to_pandas()")
         frame = self._to_arrow().to_pandas().set_index("name")
         return frame["value"].rename(None) if list(frame.columns) == ["value"] else frame
 
     def to_polars(self) -> Any:  # noqa: ANN401  # polars is optional
-        """Return a DataFrame of names and numbers, or of the kind and the ends of confidence sets."""
+        """Return a DataFrame with the names and the numbers, or with the kind and the ends of the confidence sets."""
         return import_optional("polars", "to_polars()").from_arrow(self._to_arrow())
 
     def _to_arrow(self) -> Table:
@@ -152,12 +152,12 @@ Interval: TypeAlias = ConfidenceSet | NotEstimable
 
 
 def set_without(why: NotEstimable) -> Interval:
-    """Return the confidence set of a number that is not estimable: the whole line if nothing is excluded."""
+    """Return the confidence set of a number that is not estimable, which is the whole line if no value is excluded."""
     return any_value(why.reason) if isinstance(why, NothingExcluded) else why
 
 
 def p_without(why: NotEstimable) -> Number:
-    """Return the p-value of a number that is not estimable: 1 if nothing is excluded."""
+    """Return the p-value of a number that is not estimable, which is 1 if no value is excluded."""
     return 1.0 if isinstance(why, NothingExcluded) else why
 
 
@@ -182,7 +182,7 @@ def beside_set(value: Number, ends: Interval) -> Number:
 
 
 def all_beside(values: NamedValues[Number], sets: NamedValues[Interval]) -> NamedValues[Number]:
-    """Return standard errors or t values by name, with the reason for those with unbounded confidence sets."""
+    """Return standard errors or t values by name, or the reason for each that has an unbounded confidence set."""
     return NamedValues(tuple(values), [beside_set(values[name], sets[name]) for name in values])
 
 
@@ -196,7 +196,7 @@ def shown_estimate(value: Number, ends: Interval) -> str:
 
 
 def shown_value(value: Number, *, weak: bool) -> str:
-    """Format a number to six digits, or to two in brackets if it is weak."""
+    """Format a number to six digits, or to two in brackets if it is `weak`."""
     return f"[{rough(value)}]" if weak and not isinstance(value, NotEstimable) else shown_number(value, ".6g")
 
 
@@ -208,7 +208,7 @@ def numbers_by_name(names: Sequence[str], values: FloatArray | NotEstimable) -> 
 
 
 def first_missing(values: NamedValues[Number]) -> NotEstimable | None:
-    """Return the first reason with its name, or None if every number is estimable."""
+    """Return the reason why the first missing number is not estimable, with its name, or None if none is missing."""
     return next((NotEstimable(Message(f"{name}: ", why.reason)) for name, why in missing_values(values).items()), None)
 
 
@@ -216,7 +216,7 @@ def first_missing(values: NamedValues[Number]) -> NotEstimable | None:
 
 
 class Parameters(NamedValues[Number]):
-    """Coefficients by name. Those in `weak` have unbounded confidence sets and print in brackets to two digits.
+    """Coefficients by name. Those in `weak` have unbounded confidence sets and are printed in brackets to two digits.
 
     >>> Parameters(["Intercept", "age", "height"], [1.5, -0.25, 3.14159], weak=["height"])
     Intercept    1.5

@@ -1,7 +1,7 @@
 """Attacks on mechanisms, primitives and user-defined methods, on synthetic or public tables.
 
-An audit certifies lower bounds on epsilon and compares them with the claims. A membership attack compares the errors
-of the best attacker with those that a guarantee allows.
+An audit certifies lower bounds on epsilon and compares them with the claims. A membership attack measures the error
+rates of the best possible attacker and compares them with those that the guarantee allows.
 
 >>> from discreet.audit import audit
 >>> audit(lambda table: len(table), [([1, 2], [1])], claimed=1.0, draws=1000).passed

@@ -43,7 +43,7 @@ HEADERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AuditedCase:
-    """Audit of one subject at one claim on one pair of tables.
+    """Audit of one subject against one claim, on one pair of tables.
 
     Attributes
     ----------
@@ -52,9 +52,10 @@ class AuditedCase:
     judgement
         Lower bounds certified by the draws.
     exact
-        Exact privacy losses of all pairs for which they are known.
+        Exact privacy losses, for the pairs for which they can be computed.
     checks
-        Tests of the noise distribution, and tests that compare the whole public path with the audited draws.
+        Tests of the noise distribution, and comparisons of the audited draws with releases made by the public
+        functions.
     draws
         Number of draws for each of the two tables.
     seconds
@@ -71,7 +72,7 @@ class AuditedCase:
 
     @property
     def violations(self) -> tuple[str, ...]:
-        """Descriptions of everything that contradicts the claim."""
+        """Descriptions of all results that contradict the claim."""
         return tuple(self._violations())
 
     @property
@@ -80,7 +81,7 @@ class AuditedCase:
         return "violation" if self.violations else "pass"
 
     def cells(self) -> tuple[str, ...]:
-        """Return the cells of this case in the summary table."""
+        """Return this case as a row of the summary table."""
         claim, judgement = self.judgement.claim, self.judgement
         delta = f" (delta {claim.delta:g})" if claim.delta else ""
         exact = max(self.exact, key=lambda loss: loss.value / loss.claimed, default=None)
@@ -97,7 +98,7 @@ class AuditedCase:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """Return the case as values that JSON can store."""
+        """Return the case as a dictionary of JSON values."""
         judgement = self.judgement
         return {
             "subject": self.name,
@@ -140,14 +141,14 @@ class AuditedCase:
 
 @dataclass(frozen=True, slots=True)
 class AuditResult:
-    """All cases of an audit.
+    """Results of all cases of an audit.
 
     Attributes
     ----------
     cases
         Audited cases, in the requested order.
     confidence
-        The probability of any false alarm, over all bounds and tests, is at most 1 - confidence.
+        The probability of a false alarm in any bound or test is at most 1 - confidence.
     sampler
         Self-test of the sampler that draws the noise of every release. Empty if you audit your own method.
     """
@@ -167,14 +168,14 @@ class AuditResult:
         return sum(case.seconds for case in self.cases)
 
     def summary(self) -> str:
-        """Return the table of cases, the violations and the meaning of a pass as text."""
+        """Return a text with the table of cases, the violations and an explanation of what a pass means."""
         rows = [HEADERS, *(case.cells() for case in self.cases)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [_line(row, widths) for row in rows]
         return "\n".join([*lines, "", *self.sentences(), ""])
 
     def sentences(self) -> tuple[str, ...]:
-        """Return the violations, the sampler's self-test, the false-alarm probability and the meaning of a pass."""
+        """Return the lines below the table, from the violations to the explanation of what a pass means."""
         lines = [f"VIOLATION  sampler, {_failure(check)}" for check in self.sampler if not check.passed]
         lines += [
             f"VIOLATION  {case.name}, {case.pair}: {violation}" for case in self.cases for violation in case.violations
@@ -191,7 +192,7 @@ class AuditResult:
         return *lines, false_alarms, NOT_A_PROOF
 
     def to_dict(self) -> dict[str, object]:
-        """Return the result as values that JSON can store."""
+        """Return the result as a dictionary of JSON values."""
         return {
             "passed": self.passed,
             "confidence": self.confidence,
@@ -232,7 +233,7 @@ _ROW: Final = 0.24
 
 
 def audit_figure(result: AuditResult) -> Figure:
-    """Plot for each case a bar up to the certified epsilon and a mark at the claimed epsilon."""
+    """Plot a bar up to the certified epsilon and a mark at the claimed epsilon for each case."""
     with house_style("the figure of an audit", size=PANELS):
         return _figure(result)
 
@@ -269,7 +270,10 @@ def _figure(result: AuditResult) -> Figure:
 
 
 def prepared_folder(output: object) -> Path:
-    """Create the output folder, so that a bad path or a missing plotting library fails before the audit starts."""
+    """Create the output folder before the audit starts, so that a bad path raises an error early.
+
+    A missing plotting library also raises an error.
+    """
     folder = checked_path(output)
     if not str(output).strip():
         raise OutputError(option="output", given=output, allowed="the name of a folder, such as 'findings'")
@@ -291,7 +295,7 @@ def prepared_folder(output: object) -> Path:
 
 
 def write_result(result: AuditResult | MembershipResult, folder: Path) -> tuple[Path, ...]:
-    """Write the result as JSON, PNG and SVG, replacing earlier files. Return the paths."""
+    """Write the result as JSON, PNG and SVG, and return the paths. Existing files are replaced."""
     if isinstance(result, MembershipResult):
         stem, figure = "membership", membership_figure(result)
     else:

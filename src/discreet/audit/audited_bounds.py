@@ -1,7 +1,7 @@
-"""Audit private bounds through the whole public path.
+"""Audit releases with private bounds by calling the public functions.
 
-In the table, one histogram cell holds most rows, and the count of another cell is close to the threshold, so that the
-noise decides the bounds. The neighbour has one more row, far outside both cells.
+In the table, most rows fall into one histogram cell. The count of another cell is close to the threshold, so that the
+noise decides which bounds are chosen. The neighbouring table has one more row, far outside both cells.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _NAMES: Final = ("y", "x")
 
 @dataclass(frozen=True)
 class BoundsEntry:
-    """A mechanism with private bounds. Each draw takes milliseconds, so `most_draws` is small."""
+    """Mechanism whose private bounds are audited. Each draw takes milliseconds, so `most_draws` is small."""
 
     name: str
     mechanism: str
@@ -55,7 +55,7 @@ class BoundsEntry:
 
 
 def bounds_entries() -> dict[str, BoundsEntry]:
-    """Return one entry per noise family that the counts can have."""
+    """Return one entry for each noise family of the counts."""
     entries = (
         BoundsEntry("gaussian private bounds", "gaussian", 1e-6),
         BoundsEntry("laplace private bounds", "laplace", 0.0),
@@ -64,7 +64,7 @@ def bounds_entries() -> dict[str, BoundsEntry]:
 
 
 class BoundsSubject:
-    """Private bounds and the mechanism that uses them, at one epsilon."""
+    """Search for private bounds and the mechanism that uses them, audited at one epsilon."""
 
     pair = "one row more, far out"
 
@@ -90,15 +90,15 @@ class BoundsSubject:
         self._inconsistent = 0
 
     def draws(self, side: int, how_many: int) -> FloatArray:
-        """Draw releases. Each output has the counts, then the moments, or NaN if no bounds were found."""
+        """Draw releases. Each output holds the counts and then the moments, or only NaN if no bounds were found."""
         return padded([self._numbers(side) for _ in range(how_many)])
 
     def exact(self) -> tuple[ExactLoss, ...]:
-        """Return the joint loss of counts and moments, for each pair of bounds that the noise may lead to."""
+        """Return the joint loss of counts and moments for each pair of bounds that the noisy counts could select."""
         return tuple(self._loss({"y": (1.0, 2.0), "x": (1.0, high)}) for high in (2.0, 4.0))
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """Test the noise of counts and moments, and check that the bounds follow from the noisy counts."""
+        """Test the noise of counts and moments, and check that the published bounds follow from the noisy counts."""
         distribution = self._request.distribution
         cdf = norm.cdf if distribution.family == "discrete-gaussian" else laplace.cdf
         counts = [
@@ -133,7 +133,7 @@ class BoundsSubject:
         return release_numbers(released)
 
     def _inspect(self, released: Release, side: int) -> None:
-        """Compare the published bounds with the noisy counts, and record the moment noise."""
+        """Record the noise of the moments, and compare the published bounds with those that the counts determine."""
         private_bounds = released.discovery
         expected = None if private_bounds is None else found_bounds(private_bounds, self._design, released.noise.family)
         self._inconsistent += released.found_bounds != expected

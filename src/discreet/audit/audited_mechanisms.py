@@ -1,4 +1,4 @@
-"""List the mechanisms to audit with their settings, and audit them through the public path."""
+"""List the mechanisms to audit with their settings, and audit them through the public functions."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ from discreet.workflow import release
 
 @dataclass(frozen=True)
 class MechanismEntry:
-    """A mechanism with the public settings under which it is audited.
+    """Mechanism to audit, with its public settings.
 
-    `settings` are chosen so that a draw is cheap; the code that runs is the same under all of them. `robust`,
-    `clip_counts`, `guard` and `scaling` are options of `discreet.release`. With `further`, residual sums are also
-    released for additional models. With `weights`, rows have weights in an extra column. With `estimator`, the public
-    path is `discreet.PrivateLinearRegression`. `most_draws` limits the draws per table.
+    The `settings` make draws cheap; the same code runs under any settings. `robust`, `clip_counts`, `guard` and
+    `scaling` are options of `discreet.release`. With `further`, residual sums are also released for additional models.
+    With `weights`, an extra column holds row weights. With `estimator`, releases are made by
+    `discreet.PrivateLinearRegression`. `most_draws` limits the number of draws for each table.
     """
 
     name: str
@@ -72,14 +72,14 @@ class MechanismEntry:
     most_draws: int = 10_000
 
     def of(self, design: Design) -> Design:
-        """Return the audited design, with a weight column if the entry uses weights."""
+        """Return the design to audit, with an added weight column if the entry uses weights."""
         if not self.weights or design.weights is not None:
             return design
         columns = {**design.columns, _WEIGHT: Numeric(_WEIGHTS)}
         return Design(design.target, columns, design.intercept, design.radius, design.unit, weights=_WEIGHT)
 
     def options(self, design: Design) -> ReleaseOptions:
-        """Return the release options. Additional models use no feature, or the first of several.
+        """Return the release options. The additional models have no regressor, or the first of several.
 
         >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "b": bool})
         >>> mechanism_entries()["gaussian robust models"].options(design).robust.models
@@ -113,7 +113,7 @@ class MechanismEntry:
 
 
 def mechanism_entries() -> dict[str, MechanismEntry]:
-    """Return entries for every registered mechanism, its variants, and the estimator if scikit-learn is installed.
+    """Return entries for all mechanisms and their variants, and for the estimator if scikit-learn is installed.
 
     >>> mechanism_entries()["gradient"].settings, mechanism_entries()["gaussian robust"].robust
     ({'iterations': 3}, True)
@@ -166,7 +166,10 @@ _ESTIMATOR: Final = MechanismEntry("gaussian estimator", "gaussian", _DELTA, est
 
 
 class PublicPath:
-    """The whole public path. `rests` collects the texts of releases with their noisy numbers removed."""
+    """Releases made by the public functions, exactly as a user makes them.
+
+    `rests` collects the text of each release without its noisy numbers.
+    """
 
     def __init__(self, entry: MechanismEntry, request: ReleaseRequest) -> None:
         self._entry = entry
@@ -174,7 +177,7 @@ class PublicPath:
         self.rests: set[str] = set()
 
     def numbers(self, table: Table) -> list[float]:
-        """Return all numbers of a new release, or only the guard's counts if the guard stopped the release."""
+        """Make a release and return its numbers. If the guard stopped it, return only the counts of the guard."""
         hook = GuardStopHook()
         try:
             with warnings.catch_warnings():
@@ -219,7 +222,7 @@ class PublicPath:
 
 
 class GuardStopHook:
-    """Spend hook that records only the counts with which a guard stopped a release."""
+    """Spend hook that records nothing except the counts with which a guard stopped a release."""
 
     def __init__(self) -> None:
         self.counts: tuple[float, float] = (0.0, 0.0)
@@ -254,11 +257,11 @@ _TIMED: Final = 10
 
 
 class MechanismSubject:
-    """A mechanism at one budget, on one pair of neighbouring tables.
+    """Mechanism at one budget, audited on one pair of neighbouring tables.
 
-    Without a `pair`, the pair with the largest exact loss is used. With `whole`, every draw goes through
-    `discreet.release`; otherwise only the draws of the agreement test do. For adaptive mechanisms, `runs` is the number
-    of runs whose exact loss is computed.
+    Without a `pair`, the pair with the largest exact loss is used. With `whole`, every draw is a call of
+    `discreet.release`. Otherwise draws use sums that are computed once, and are compared with some calls of
+    `discreet.release`. For adaptive mechanisms, the exact loss is computed for `runs` runs.
 
     >>> entry = MechanismEntry("laplace", "laplace", 0.0)
     >>> subject = MechanismSubject(entry, 1.0, Design("y", {"y": (-1, 1), "x": (-1, 1)}))
@@ -294,26 +297,26 @@ class MechanismSubject:
 
     @property
     def pair(self) -> str:
-        """Name of the pair of tables from which outputs are drawn."""
+        """Name of the pair of tables for which outputs are drawn."""
         return self._worst.name
 
     def draws(self, side: int, how_many: int) -> FloatArray:
-        """Draw outputs from sums computed once, or through the whole public path."""
+        """Draw outputs, from sums computed once or, with `whole`, through the public functions."""
         if self._whole:
             return padded([self._released(side) for _ in range(how_many)])
         rows = _FirstOnce(self._sides(self._worst)[side])
         return padded([one_run(self._request, self._sampler, rows.reader()) for _ in range(how_many)])
 
     def exact(self) -> tuple[ExactLoss, ...]:
-        """Return the losses of the given pair, or of all worst pairs, including pairs of other designs."""
+        """Return the losses of the given pair. If none was given, return those of all worst pairs under all designs."""
         return self.own_losses() if self._given else (*self.own_losses(), *self._other_losses())
 
     def own_losses(self) -> tuple[ExactLoss, ...]:
-        """Return the losses of all pairs for this design."""
+        """Return the known losses of all pairs for this design."""
         return tuple(loss for loss in self._losses if loss is not None)
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """Test the noise, run two tables in lockstep, and compare the draws with the whole public path."""
+        """Test the noise, run two tables in lockstep, and compare the draws with those of the public functions."""
         noise = noise_checks(self._request, self._sides(self._worst), drawn, alpha / 2)
         if self._whole:
             return *noise, self._rest()
@@ -326,7 +329,7 @@ class MechanismSubject:
         return *noise, *draws, *lockstep, *whole, self._rest()
 
     def whole_path(self, side: int) -> FloatArray:
-        """Draw outputs through the public path for the agreement test."""
+        """Draw outputs through the public functions, to compare them with the other draws."""
         outputs: list[list[float]] = []
         limit, start = WHOLE_DRAWS, time.process_time()
         while len(outputs) < limit:
@@ -339,11 +342,11 @@ class MechanismSubject:
         return self._path.numbers((self._worst.table, self._worst.neighbour)[side])
 
     def _rest(self) -> Check:
-        """Check that all releases are equal apart from their noisy numbers."""
+        """Check that all releases are equal except for their noisy numbers."""
         return Check("rest of the release", float(len(self._path.rests) - 1), 0.0)
 
     def _other_losses(self) -> Iterator[ExactLoss]:
-        """Yield the losses for other neighbour relations, inside a ball, and on pairs that test reading."""
+        """Yield the losses under other designs: other neighbouring relations, a radius, and pairs that test reading."""
         of_entry = partial(MechanismSubject, self._entry, self._epsilon, runs=OTHER_RUNS)
         for kind, design in relation_designs().items():
             if self._entry.of(design) != self._design and self._entry.serves(design):
@@ -357,7 +360,7 @@ class MechanismSubject:
         return tuple(self._loss(pair) for pair in self._pairs)
 
     def _loss(self, pair: NeighbourPair) -> ExactLoss | None:
-        """Return the largest loss over several runs, or of a single run if all runs are equal."""
+        """Return the largest loss over several runs, or the loss of a single run if all runs have the same loss."""
         runs = self._runs if self._request.rereads else 1
         losses = [
             exact_loss(pair.name, self._request, self.claim, self._sides(pair), self._sampler) for _ in range(runs)
@@ -366,7 +369,7 @@ class MechanismSubject:
 
     @cached_property
     def _worst(self) -> NeighbourPair:
-        """The pair with the largest exact loss, or the first pair if no exact loss is known."""
+        """The pair with the largest exact loss, or the first pair if no loss is known."""
         values = [0.0 if loss is None else loss.value for loss in self._losses]
         return self._pairs[values.index(max(values))]
 
@@ -386,14 +389,14 @@ class MechanismSubject:
 
 
 class _FirstOnce:
-    """Sums over rows. Every run starts with the same sums, so these are computed only once."""
+    """Reader of sums that computes the first sums only once, because they are the same in every run."""
 
     def __init__(self, rows: SyntheticRows) -> None:
         self._rows = rows
         self._first: Totals | None = None
 
     def reader(self) -> Callable[[Sums], Totals]:
-        """Return the function that computes the sums of one run."""
+        """Return the function that computes the sums for one run."""
         at_start, later = [True], self._rows.reader()
 
         def read(sums: Sums) -> Totals:

@@ -1,7 +1,8 @@
-"""Audit federated parts, as seen by the merger and one colluding curator.
+"""Audit releases by several curators against a merging party that colludes with one curator.
 
-The colluding curator reveals its sums, its noise share and its masks to the merger. The merger subtracts them from the
-sum of all parts. What remains is the sum of the honest parts, with as many noise shares as the claim assumes.
+The colluding curator reveals its sums, its noise share and its masks to the party that merges the parts, which
+subtracts them from the sum of all parts. What remains is the sum of the honest parts, with as many noise shares as the
+claim assumes.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ WHOLE_DRAWS: Final = 20
 
 @dataclass(frozen=True)
 class PartsEntry:
-    """Three curators, two of them honest. The attacked individual is in `parts_per_person` parts."""
+    """Audit of three curators, two of them honest. The attacked individual is in `parts_per_person` parts."""
 
     name: str
     parts_per_person: int
@@ -53,7 +54,7 @@ class PartsEntry:
 
 
 def parts_entries() -> dict[str, PartsEntry]:
-    """Return entries for an individual in one part and in two, or none without the extra `parts`."""
+    """Return entries for an individual in one part and for one in two parts, or none without the extra `parts`."""
     if find_spec("cryptography") is None:
         return {}
     entries = PartsEntry("gaussian parts", 1), PartsEntry("gaussian parts of one person", 2)
@@ -61,7 +62,7 @@ def parts_entries() -> dict[str, PartsEntry]:
 
 
 class PartsSubject:
-    """A federated session at one epsilon, audited on the worst pair of tables for the Gaussian mechanism."""
+    """Federated session at one epsilon, audited on the worst pair of tables for Gaussian noise."""
 
     def __init__(self, entry: PartsEntry, epsilon: float) -> None:
         self.name = entry.name
@@ -79,11 +80,11 @@ class PartsSubject:
 
     @property
     def pair(self) -> str:
-        """Name of the pair of tables from which outputs are drawn."""
+        """Name of the pair of tables for which outputs are drawn."""
         return self._worst.name
 
     def draws(self, side: int, how_many: int) -> FloatArray:
-        """Draw sums of the honest parts with their noise shares."""
+        """Draw sums of the honest parts, including their noise shares."""
         mechanism = self._request.mechanism
         if not isinstance(mechanism, GaussianShares):
             raise TypeError("expected noise in shares: the mechanism of a federated session must be GaussianShares")
@@ -100,11 +101,11 @@ class PartsSubject:
         ])  # fmt: skip
 
     def exact(self) -> tuple[ExactLoss, ...]:
-        """Return the losses of all pairs under the noise shares of the honest curators alone."""
+        """Return the privacy loss for every pair of tables, with the noise shares of the honest curators only."""
         return tuple(self._loss(pair) for pair in self._pairs)
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """Test the honest noise, the drawn scales, and the noise of parts made through the public path."""
+        """Test the noise of the honest curators, the scales of the draws, and the noise in masked parts."""
         noise = np.concatenate([self._noise(side, draws) for side, draws in enumerate(drawn)])
         whole = np.concatenate([self._noise(side, self.seen(side)) for side in (0, 1)])
         return (
@@ -115,7 +116,7 @@ class PartsSubject:
         )
 
     def seen(self, side: int) -> FloatArray:
-        """Compute what the merger and the last curator learn from real masked and signed parts."""
+        """Compute what the merging party and the last curator together learn from real masked and signed parts."""
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyNotice)
             return np.array([self._seen(side, Path(folder, str(number))) for number in range(WHOLE_DRAWS)])
@@ -144,7 +145,7 @@ class PartsSubject:
             )
 
     def _tables(self, side: int) -> list[Table]:
-        """Return the tables of the curators. The individual is in the first parts, or in none."""
+        """Return the tables of the curators. The individual is in the first tables on side 0, and in none on side 1."""
         pair = self._worst
         with_person = [(pair.table, pair.neighbour)[side]] * self._most
         return [*with_person, *[pair.table] * (len(_NAMES) - self._most)]
@@ -176,7 +177,7 @@ class PartsSubject:
 
 
 def _variance_check(name: str, noise: FloatArray, alpha: float) -> Check:
-    """Test the variance of standardised noise. Even a few numbers reveal that noise is missing."""
+    """Test the variance of standardised noise, which reveals missing noise even in a small sample."""
     distribution = chi2(noise.size)
     low, high = float(distribution.ppf(alpha / 2)), float(distribution.isf(alpha / 2))
     total = float((noise**2).sum())

@@ -1,7 +1,7 @@
-"""Audit primitives. Every draw is a call of the public function, or one coordinate of a call.
+"""Audit primitives. Every draw is a call of the public function, or one coordinate of its result.
 
-If a function adds independent noise to many numbers, and a neighbour changes one of them, then each coordinate of a
-call is a separate draw.
+If a function adds independent noise to many numbers, of which a neighbouring table changes only one, then every
+coordinate of the result is a separate draw.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _SCORES: Final = 10
 
 @dataclass(frozen=True)
 class PrimitiveEntry:
-    """A primitive with a pair of inputs.
+    """Primitive to audit, with a pair of inputs.
 
-    `drawn` returns one output per row. `scaled` maps epsilon to the exact loss of the pair; it is given if the output
-    states its noise. `distribution` tests outputs against the stated noise distribution; it is given if events reveal
-    little about that distribution.
+    `drawn` returns one output per array row. `scaled` maps epsilon to the exact loss of the pair, for primitives that
+    state the scale of their noise. `distribution` tests outputs against the stated noise distribution, for primitives
+    whose events reveal little about it.
     """
 
     name: str
@@ -59,7 +59,7 @@ class PrimitiveEntry:
 
 
 class PrimitiveSubject:
-    """A primitive at one epsilon.
+    """Primitive audited at one epsilon.
 
     >>> PrimitiveSubject(primitive_entries()["primitives.randomised_response"], 1.0).draws(0, 100).shape
     (100, 1)
@@ -78,7 +78,7 @@ class PrimitiveSubject:
         return outputs.reshape(len(outputs), -1)[:how_many]
 
     def exact(self) -> tuple[ExactLoss, ...]:
-        """Return the loss of the pair, computed from the noise that an output states."""
+        """Return the loss of the pair, computed from the noise scale that an output states."""
         if self._entry.scaled is None:
             return ()
         value = self._entry.scaled(self.claim.epsilon)
@@ -87,7 +87,7 @@ class PrimitiveSubject:
         return (ExactLoss(self.pair, "mu", value, self.claim.mu),)
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """Test the noise distribution. The draws are already calls of the public function."""
+        """Test the noise distribution. The draws need no other test, because they are calls of the public function."""
         if self._entry.distribution is None:
             return ()
         epsilon = self.claim.epsilon
@@ -131,7 +131,7 @@ def _counts_loss(epsilon: float, delta: float = 0.0) -> float:
 
 
 def _mean(epsilon: float, side: int, how_many: int) -> object:
-    """Draw noisy means of an empty table, or of a table with one individual at the upper bound."""
+    """Draw noisy means of an empty table (side 0), or of one individual at the upper bound (side 1)."""
     means = [private_mean([1.0][:side], (0, 1), epsilon) for _ in range(how_many)]
     return [(math.nan if mean.value is None else mean.value, mean.size) for mean in means]
 
@@ -155,7 +155,7 @@ def _noisy_max(epsilon: float, side: int, how_many: int) -> object:
 
 
 def _noisy_max_loss(epsilon: float) -> float:
-    """Return the loss if the winner's score rises by one and all others fall by one."""
+    """Return the loss when the score of the winner rises by one and all other scores fall by one."""
     return up(2 / Fraction(report_noisy_max(_scores(0), 1, epsilon).scale))
 
 
@@ -178,7 +178,7 @@ def _test_rounded_counts(epsilon: float, side: int, drawn: FloatArray, alpha: fl
 
 
 def _test_absolute_error(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
-    """Test against the density on [0, 1] proportional to exp(-s |t - value|), s = log((1 + e^epsilon) / 2)."""
+    """Test against the density proportional to exp(-s |t - value|) on [0, 1], where s = log((1 + e^epsilon) / 2)."""
     rate = math.log((1 + math.exp(epsilon)) / 2)
     return distribution_check(
         "distribution of the mean", np.abs(drawn - side), truncexpon(rate, scale=1 / rate).cdf, alpha
@@ -186,7 +186,7 @@ def _test_absolute_error(epsilon: float, side: int, drawn: FloatArray, alpha: fl
 
 
 def _test_squared_error(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
-    """Test against the density on [0, 1] proportional to exp(-(epsilon / 2) (t - value)^2)."""
+    """Test against the density proportional to exp(-(epsilon / 2) (t - value)^2) on [0, 1]."""
     scale = 1 / math.sqrt(epsilon)
     return distribution_check(
         "distribution of the mean", np.abs(drawn - side), truncnorm(0, 1 / scale, scale=scale).cdf, alpha
@@ -236,5 +236,5 @@ _ENTRIES: Final = (
 
 
 def primitive_entries() -> dict[str, PrimitiveEntry]:
-    """Return every primitive and its variants by name."""
+    """Return the entries of all primitives and their variants by name."""
     return {entry.name: entry for entry in _ENTRIES}

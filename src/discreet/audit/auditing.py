@@ -1,4 +1,4 @@
-"""Audit mechanisms: draw from neighbouring tables and certify lower bounds on epsilon."""
+"""Audit mechanisms, by drawing from neighbouring tables and certifying lower bounds on epsilon."""
 
 from __future__ import annotations
 
@@ -51,29 +51,30 @@ def audit(
 ) -> AuditResult:
     """Try to refute a privacy claim by running a method many times on pairs of neighbouring tables.
 
-    Half of the draws are used to choose events that distinguish the two tables. The other half counts how often these
-    events happen. Clopper-Pearson limits of the counts give a lower bound on epsilon. A pass is not a proof.
+    One half of the draws is used to choose events that distinguish the two tables, and the other half to count how
+    often these events happen. Clopper-Pearson limits for their probabilities give a lower bound on epsilon. A pass is
+    not a proof.
 
     Parameters
     ----------
     method : callable
-        Takes a table and returns everything that it publishes, as numbers. Every call must return the same number of
-        numbers and draw new noise. Each call gets a copy of the table. Text is not accepted, and every integer must be
-        representable as a double.
+        Function that takes a table and returns, as numbers, everything that it publishes. Every call must draw new
+        noise and return equally many numbers. Each call gets a copy of the table. Text is not accepted, and every
+        integer must be representable as a double.
     pairs : iterable
-        Neighbouring synthetic tables: `(table, neighbour)` tuples, or `NeighbourPair` values with a name.
+        Neighbouring synthetic tables, as `(table, neighbour)` tuples or as named `NeighbourPair` values.
     claimed : float, PrivacyBudget, Guarantee or Claim
-        The method's claim for such neighbours: epsilon, a budget, the guarantee of a release, or a `Claim`. If the
-        claim includes mu, the Gaussian trade-off curve is tested too.
+        What the method claims for such neighbours: epsilon, a budget, the guarantee of a release, or a `Claim`. If the
+        claim includes mu, the Gaussian trade-off curve is also tested.
     draws : int
-        Calls per table. With fewer than 10,000, a method with half of the required noise may pass.
+        Number of calls for each table. With fewer than 10,000, a method that adds half of the required noise may pass.
     confidence : float
-        If the method satisfies its claim, it passes on all pairs together with at least this probability.
+        Probability with which a method that satisfies its claim passes on all pairs. It is at least this number.
 
     Returns
     -------
     AuditResult
-        `passed`, `summary()`, and for each pair the certified epsilon with the event that certifies it.
+        Has `passed`, `summary()` and, for each pair, the certified epsilon and the event that certifies it.
 
     Examples
     --------
@@ -145,7 +146,7 @@ def _drawn(method: Callable[[Any], Any], table: object, what: str, draws: int) -
 
 
 def _copied(table: object, what: str) -> object:
-    """Copy a table for one call, because the method may modify or exhaust it."""
+    """Copy a table for one call, because the method may modify or consume it."""
     try:
         return copy.deepcopy(table)
     except Exception:
@@ -158,7 +159,7 @@ def _copied(table: object, what: str) -> object:
 
 
 def _numbers(published: object) -> list[float]:
-    """Convert all numbers of an output to doubles without loss."""
+    """Convert all numbers in an output to doubles, or raise an error if a number would lose digits."""
     if isinstance(published, np.ndarray) and published.dtype == np.float64:
         numbers: list[float] = published.ravel().tolist()
         return numbers
@@ -205,7 +206,10 @@ WHOLE_PATH_DRAWS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One audited subject at one epsilon, its part of alpha, and optionally the index of a situation."""
+    """One subject to audit at one epsilon, with its share of alpha.
+
+    `situation` is the index of a pair of tables whose draws are all made by the public functions, or None.
+    """
 
     name: str
     epsilon: float
@@ -223,20 +227,21 @@ def run_audit(
     workers: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> AuditResult:
-    """Test the sampler, then audit one mechanism or primitive, or all of them.
+    """Test the sampler, and then audit all mechanisms and primitives, or only those that `name` selects.
 
     Parameters
     ----------
     name : str, optional
-        A mechanism with all its variants, or a single variant. All mechanisms and primitives by default.
+        Name of a mechanism, which includes its variants, of a single variant, or of a primitive. The default is all
+        mechanisms and primitives.
     full : bool
-        Also send every pair through the whole public path, at epsilon = 1 with 200 draws per table.
+        Whether to also draw from `discreet.release` for every pair, at epsilon = 1, with 200 draws for each table.
     draws : int
-        Draws per table. Slow mechanisms use fewer.
+        Number of draws for each table. Slow mechanisms use fewer.
     confidence : float
-        Probability of no false alarm in the sampler's self-test and all cases together.
+        Probability that neither the self-test of the sampler nor any case raises a false alarm.
     workers : int, optional
-        Number of processes. One per core by default.
+        Number of processes. The default is one for each core.
     progress : callable, optional
         Called after each case with its name, the number of finished cases, and the total number of cases.
 
@@ -277,7 +282,7 @@ def subject_names() -> tuple[str, ...]:
 
 
 def chosen_names(name: str | None) -> list[str]:
-    """Return the entry with this name and its variants.
+    """Return the name of an entry and those of its variants, or all names if `name` is None.
 
     >>> chosen_names("dpme")
     ['dpme', 'dpme gaussian']
@@ -290,7 +295,7 @@ def chosen_names(name: str | None) -> list[str]:
 
 
 def subject_of(task: Task) -> Subject:
-    """Return the mechanism or primitive that a task audits."""
+    """Return the mechanism, primitive or federated session that a task audits."""
     bounds_entry = bounds_entries().get(task.name)
     if bounds_entry is not None:
         return BoundsSubject(bounds_entry, task.epsilon)
@@ -317,9 +322,9 @@ def _situation_indices(entry: MechanismEntry) -> list[int]:
 
 
 def _is_served(entry: MechanismEntry, situation: Situation) -> bool:
-    """Return whether the entry supports the situation.
+    """Return whether the mechanism of an entry can be audited in a situation.
 
-    Wishart noise supports one row per individual. The estimator takes columns as lists and no ids.
+    Wishart noise supports only one row per individual. The estimator takes columns as lists and does not take ids.
     """
     if entry.estimator and (situation.design.unit.id is not None or not isinstance(situation.pair.table, dict)):
         return False
@@ -331,7 +336,7 @@ def _is_served(entry: MechanismEntry, situation: Situation) -> bool:
 
 
 def audited(task: Task) -> AuditedCase:
-    """Run one task. The certified bounds and the additional tests get half of its alpha each."""
+    """Run one task. The certified bounds use half of its alpha, and the additional tests the other half."""
     start = time.process_time()
     with one_blas_thread():
         subject = subject_of(task)
@@ -344,7 +349,7 @@ def audited(task: Task) -> AuditedCase:
 
 
 def _finished(tasks: list[Task], workers: int) -> Iterator[AuditedCase]:
-    """Yield cases in the order of their tasks."""
+    """Yield the finished cases in the order of their tasks."""
     if workers == 1:
         yield from map(audited, tasks)
         return

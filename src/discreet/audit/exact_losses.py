@@ -1,4 +1,4 @@
-"""Compute the privacy loss of a pair of tables in exact arithmetic."""
+"""Compute the privacy loss of pairs of tables in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -59,7 +59,10 @@ _LARGEST: Final = 64.0
 def objective_loss(
     name: str, request: ReleaseRequest, claim: Claim, sides: tuple[SyntheticRows, SyntheticRows]
 ) -> ExactLoss | None:
-    """Return epsilon at the claimed delta, or None if the loss is squared or the rows do not lie on one line."""
+    """Return the exact epsilon of `objective` at the claimed delta, or None if it cannot be computed.
+
+    It can be computed for the Huber loss, if the differing rows lie along one line.
+    """
     along = _along_one_line(request, sides) if request.settings["loss"] == HUBER else None
     if along is None:
         return None
@@ -73,14 +76,17 @@ def objective_loss(
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Part of the line between two kinks, where b = start + slope * position for each table, in standard deviations."""
+    """Interval of the line between two kinks, on which the linear term of each table is a linear function of position.
+
+    `lines` holds its (start, slope) for each table, in standard deviations.
+    """
 
     low: float
     high: float
     lines: tuple[tuple[float, float], tuple[float, float]]
 
     def cut(self, epsilon: float, first: int) -> list[float]:
-        """Return the end points and, between them, the positions where the log density ratio equals epsilon."""
+        """Return the end points and, between them, the positions where the log density ratio equals `epsilon`."""
         (a, k), (b, m) = self.lines[first], self.lines[1 - first]
         parabola = [(m * m - k * k) / 2, b * m - a * k, (b * b - a * a) / 2 + math.log(k / m) - epsilon]
         roots = np.roots(parabola)
@@ -88,7 +94,7 @@ class _Piece:
         return [self.low, *inside, self.high]
 
     def mass(self, side: int, low: float, high: float) -> float:
-        """Return the probability of an interval of positions for one table."""
+        """Return the probability of an interval of positions under one of the tables."""
         start, slope = self.lines[side]
         lower, upper = start + slope * high, start + slope * low
         # subtract small tail probabilities, not numbers near 1
@@ -96,7 +102,7 @@ class _Piece:
 
 
 def _delta(pieces: tuple[_Piece, ...], epsilon: float) -> float:
-    """Return the smallest delta that holds at this epsilon in both directions."""
+    """Return the smallest delta for which (epsilon, delta) holds in both directions."""
     return max(
         math.fsum(
             max(0.0, piece.mass(first, *ends) - math.exp(epsilon) * piece.mass(1 - first, *ends))
@@ -108,7 +114,7 @@ def _delta(pieces: tuple[_Piece, ...], epsilon: float) -> float:
 
 
 def _pieces(request: ReleaseRequest, along: tuple[FloatArray, FloatArray]) -> Iterator[_Piece]:
-    """Yield all pieces of the line on which the linear term has noticeable probability."""
+    """Yield the intervals of the line on which the linear term has noticeable probability."""
     threshold = threshold_steps(request.settings, request.domain) / request.domain.unit
     strength, sd = (
         request.distribution.parameters["strength"] / request.distribution.unit,
@@ -133,7 +139,10 @@ def _pieces(request: ReleaseRequest, along: tuple[FloatArray, FloatArray]) -> It
 def _along_one_line(
     request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows]
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Return row lengths along the line and targets, per table in scaled units, or None if rows are not on one line."""
+    """Return for each table the lengths of rows along the line and their targets, or None if there is no such line.
+
+    Lengths and targets are in scaled units. Rows that are orthogonal to the line are left out.
+    """
     tables = [Counter(map(tuple, side.grid.T.astype(np.int64).tolist())) for side in sides]
     differing = [*(tables[0] - tables[1]), *(tables[1] - tables[0])]
     if not differing:
@@ -169,7 +178,7 @@ Result: TypeAlias = Published | Release
 
 
 class _Noted(int):
-    """A variate that records the exact number it is added to and returns the required noisy number."""
+    """Noise variate that records the exact number it is added to, and returns the required noisy number."""
 
     added: Added
 
@@ -178,7 +187,7 @@ class _Noted(int):
 
 
 class ReplaySampler:
-    """Sampler that records exact numbers, or reproduces the noisy numbers of an earlier run."""
+    """Sampler that records a run, or reproduces the noisy numbers of an earlier run."""
 
     private = False
 
@@ -191,17 +200,17 @@ class ReplaySampler:
         self.scales: list[int] = []
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
-        """Draw variates that record the numbers they are added to."""
+        """Return variates that record the exact numbers they are added to."""
         if self._before is not None:
             return [self._noted(0, sigma) for sigma in sigmas]
         return [self._noted(value, sigma) for value, sigma in zip(self._sampler.draw(sigmas), sigmas, strict=True)]
 
     def laplace(self, scales: Sequence[int]) -> list[int]:
-        """Reject Laplace noise, because only Gaussian noise can be replayed."""
+        """Raise an error, because only Gaussian noise can be replayed."""
         raise UnsupportedError("only Gaussian noise can be replayed, but the mechanism drew Laplace noise")
 
     def bits(self, how_many: int) -> int:
-        """Reject uniform bits, because they are not added to a number."""
+        """Raise an error, because uniform bits are not added to a number."""
         raise UnsupportedError("only Gaussian noise can be replayed, but the mechanism drew uniform bits")
 
     def _noted(self, value: int, sigma: int) -> int:
@@ -224,7 +233,10 @@ class ReplaySampler:
 def replayed(
     request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler
 ) -> tuple[tuple[ReplaySampler, Result], tuple[ReplaySampler, Result]]:
-    """Run on the first table, then on the second with the same noisy numbers. Return samplers and publications."""
+    """Run a mechanism on the first table, then on the second with the same noisy numbers.
+
+    Return the sampler and the publication of each run.
+    """
     first = ReplaySampler(sampler)
     published = _run(request, sides[0], first)
     second = ReplaySampler(sampler, first)
@@ -234,11 +246,11 @@ def replayed(
 def replayed_square(
     request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler
 ) -> Fraction | None:
-    """Return the exact mu^2 of a run: the sum of squared changes over squared noise scales.
+    """Return the exact mu^2 of a run, which is the sum of (change / noise scale)^2 over all noisy numbers.
 
-    Return None if the loss is infinite. This happens if equal noisy numbers give different publications, because an
-    exact number then affects a publication. It also happens if one variate is added to two numbers, because their
-    difference then has no noise.
+    Return None if the loss is infinite. This is the case if equal noisy numbers give different publications, because a
+    publication then depends on an exact number. It is also the case if one variate is added to two numbers, because
+    their difference then has no noise.
     """
     (first, published), (second, again) = replayed(request, sides, sampler)
     if published != again or first.scales != second.scales or first.reused:
@@ -284,7 +296,7 @@ Compared: TypeAlias = Callable[[ReleaseRequest, int, Values, Values], Changes]
 def exact_loss(
     name: str, request: ReleaseRequest, claim: Claim, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler
 ) -> ExactLoss | None:
-    """Return the loss of one run on the first table of a pair, or None if the mechanism has no closed form."""
+    """Return the loss of a pair in one run on its first table, or None if the mechanism has no closed form."""
     if request.distribution.family == "wishart":
         # the proof for a replaced row has two steps, but the tables show only their sum
         has_closed_form = request.mechanism.name == "wishart" and not request.design.count_public
@@ -310,18 +322,18 @@ def exact_loss(
 
 
 def is_replayed(request: ReleaseRequest) -> bool:
-    """Return whether the loss must be found by a replay, because more is released than the requested sums."""
+    """Return whether the loss must be computed by a replay, because more than the requested sums is released."""
     separate = (*COMPARED, "objective", "wishart")
     return request.mechanism.name not in separate or has_weighted_rows(request)
 
 
 def has_weighted_rows(request: ReleaseRequest) -> bool:
-    """Return whether the sums are over weighted rows, from declared weights or from private scaling."""
+    """Return whether rows have weights, which the design declares or private scaling computes."""
     return request.design.weights is not None or is_privately_scaled(request.distribution)
 
 
 def run_of(request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler) -> list[Answers]:
-    """Run on the first table, and compute the same sums for its neighbour."""
+    """Run a mechanism on the first table, and return the sums of each pass for both tables."""
     answers: list[Answers] = []
 
     def read(wanted: Sums) -> Totals:
@@ -337,12 +349,12 @@ def run_of(request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows], 
 
 
 def unguarded(request: ReleaseRequest) -> ReleaseRequest:
-    """Return the request without preliminary counts, as it continues after a guard lets it pass."""
+    """Return the request without preliminary counts, as it continues once the guard has let it pass."""
     return replace(request, distribution=request.distribution.without_before())
 
 
 def _all_changes(request: ReleaseRequest, compared: Compared, answers: Sequence[Answers]) -> Changes:
-    """Yield the changes of all passes."""
+    """Yield the changes of the noisy numbers in all passes."""
     last = len(answers) - 1
     for step, (left, right) in enumerate(answers):
         yield from pass_changes(request, compared, step, left, right, residuals=request.robust and step == last)
@@ -351,7 +363,7 @@ def _all_changes(request: ReleaseRequest, compared: Compared, answers: Sequence[
 def pass_changes(
     request: ReleaseRequest, compared: Compared, step: int, left: Totals, right: Totals, *, residuals: bool
 ) -> Changes:
-    """Yield the changes of numbers released after one pass, in the order of the noise draws."""
+    """Yield the changes of the noisy numbers released after one pass, in the order in which noise is drawn."""
     unit = request.distribution.unit
     if residuals:
         yield from _residuals(request, left.on_grid(unit), right.on_grid(unit))
@@ -364,7 +376,7 @@ def pass_changes(
 
 
 def _counts(request: ReleaseRequest, block: str, left: Values, right: Values) -> Changes:
-    """Yield changes of the counts released with the first pass, if any."""
+    """Yield the changes of the counts in a block, if the release contains this block."""
     if block in request.distribution.sigma:
         yield from (
             ((a - b) * request.distribution.unit, request.distribution.sigma[block])
@@ -373,15 +385,16 @@ def _counts(request: ReleaseRequest, block: str, left: Values, right: Values) ->
 
 
 def _residuals(request: ReleaseRequest, left: Values, right: Values) -> Changes:
-    """Return changes of the residual products of every model, and of the sum used for the interval of R^2."""
+    """Return the changes of the residual products of every model, and of the sum for the interval of R^2."""
     scales = request.distribution.residual_steps(len(request.design.released))
     return ((a - b, scale) for a, b, scale in zip(left, right, scales, strict=True))
 
 
 def _moments(request: ReleaseRequest, step: int, left: Values, right: Values) -> Changes:
-    """Yield the change of every released entry.
+    """Yield the changes of all released entries.
 
-    A public count, and the square of an indicator, must not change on their own. If one does, its change has scale 1.
+    A public count must not change, and the square of an indicator must change by as much as its sum. If this fails, the
+    change has scale 1, which makes the loss far larger than any claim.
     """
     size = len(request.design.released)
     copies = request.distribution.copies(size)
@@ -408,12 +421,16 @@ def _cells(request: ReleaseRequest, step: int, left: Values, right: Values) -> C
 
 
 def _choice(request: ReleaseRequest, step: int, left: Values, right: Values) -> Changes:
-    """Yield twice the largest score change, which bounds the loss of the exponential mechanism."""
+    """Yield twice the largest change of a score, which bounds the loss of the exponential mechanism."""
     yield 2 * max(abs(a - b) for a, b in zip(left, right, strict=True)), request.distribution.sigma["selection"]
 
 
 def _reweighted(request: ReleaseRequest, step: int, left: Values, right: Values) -> Changes:
-    """Return changes of the Gram matrix of (1, x) and then of scores, or of weighted products in every pass."""
+    """Return the changes of one pass of `irls`.
+
+    The score form releases a Gram matrix first and then scores; the moment form releases weighted products in every
+    pass.
+    """
     if request.settings["form"] == "moment":
         return itertools.chain(_gram(request, left, right), _cross(request, left, right))
     return _scores(request, left, right) if step else _gram(request, left, right)
@@ -435,7 +452,7 @@ def _cross(request: ReleaseRequest, left: Values, right: Values) -> Changes:
 
 
 def _descent(request: ReleaseRequest, step: int, left: Values, right: Values) -> Changes:
-    """Return the change of the row count for the first pass, or the changes of the scores for a later pass."""
+    """Return the change of the row count in the first pass, or the changes of the scores in a later one."""
     if step:
         return _scores(request, left, right)
     return iter([(left[0] - right[0], request.distribution.sigma.get("count", 1))])
@@ -447,7 +464,7 @@ def _scores(request: ReleaseRequest, left: Values, right: Values) -> Changes:
 
 
 def _coefficients(request: ReleaseRequest, step: int, left: Values, right: Values) -> Changes:
-    """Return the differences of the two tables' ridge coefficients on the lattice."""
+    """Return the differences between the ridge coefficients of the two tables on the lattice."""
     points: list[Sequence[int]] = []
     for side in (left, right):
         gram, cross = normal_equations(side, len(request.design.released), intercept=request.design.intercept)
@@ -458,7 +475,7 @@ def _coefficients(request: ReleaseRequest, step: int, left: Values, right: Value
 def _wishart(
     name: str, request: ReleaseRequest, claim: Claim, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler
 ) -> ExactLoss:
-    """Return delta at the claimed epsilon, computed from the squares of the added row divided by the noise scales."""
+    """Return delta at the claimed epsilon, computed from the squared entries of the added row over the noise scales."""
     size = len(request.design.released)
     ((left, right),) = (
         [side.on_grid(request.distribution.unit) for side in answer] for answer in run_of(request, sides, sampler)

@@ -25,7 +25,7 @@ from discreet.privacy.guarantee import Guarantee
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A privacy claim.
+    """Privacy claim that an audit tries to refute.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Claim:
     mu : float, optional
         The claimed Gaussian trade-off curve.
     gap : float
-        With `mu`: total variation distance allowed between the outputs and those of a mu-Gaussian mechanism.
+        Largest total variation distance between the outputs and those of a mu-Gaussian mechanism. Used with `mu`.
 
     Examples
     --------
@@ -89,26 +89,29 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Confidence limits of event probabilities: `low` for the likelier table, `high` for its neighbour."""
+    """Confidence limits of event probabilities.
+
+    `low` are lower limits for the table under which the event is likelier, and `high` are upper limits for the other.
+    """
 
     low: FloatArray
     high: FloatArray
 
     def epsilon(self, delta: float) -> FloatArray:
-        """Return lower bounds on epsilon at this delta, or 0 if nothing is ruled out."""
+        """Return lower bounds on epsilon at `delta`, or 0 where no epsilon is ruled out."""
         with np.errstate(divide="ignore", invalid="ignore"):
             direct = np.log(np.maximum(self.low - delta, 0) / self.high)
             opposite = np.log(np.maximum(1 - self.high - delta, 0) / (1 - self.low))
         return _above_zero(np.fmax(direct, opposite))
 
     def mu(self, gap: float) -> FloatArray:
-        """Return lower bounds on mu, if outputs may be this far from Gaussian in total variation distance."""
+        """Return lower bounds on mu for outputs within total variation distance `gap` of a Gaussian mechanism."""
         low, high = np.clip(self.low - gap, 0, 1), np.clip(self.high + gap, 0, 1)
         with np.errstate(invalid="ignore"):
             return _above_zero(ndtri(low) - ndtri(high))
 
     def of(self, claim: Claim) -> tuple[FloatArray, FloatArray]:
-        """Return lower bounds on epsilon at the claim's delta, and on mu at its gap."""
+        """Return lower bounds on epsilon at the delta of the claim, and on mu at its gap."""
         return self.epsilon(claim.delta), self.mu(claim.gap)
 
 
@@ -118,13 +121,13 @@ def limits(hits: npt.ArrayLike, draws: int, other_hits: npt.ArrayLike, other_dra
 
 
 def lower_limit(hits: npt.ArrayLike, draws: int, alpha: float) -> FloatArray:
-    """Return a lower confidence limit of a probability, which is too high with probability at most alpha."""
+    """Return a lower confidence limit of a probability. It is too high with probability at most `alpha`."""
     counts: IntArray = np.asarray(hits)
     return np.where(counts > 0, betaincinv(np.maximum(counts, 1), draws - counts + 1, alpha), 0.0)
 
 
 def upper_limit(hits: npt.ArrayLike, draws: int, alpha: float) -> FloatArray:
-    """Return an upper confidence limit of a probability, which is too low with probability at most alpha."""
+    """Return an upper confidence limit of a probability. It is too low with probability at most `alpha`."""
     counts: IntArray = np.asarray(hits)
     return np.where(counts < draws, betainccinv(counts + 1, np.maximum(draws - counts, 1), alpha), 1.0)
 
@@ -143,7 +146,10 @@ _FARTHEST: Final = 20.0
 
 
 def learned_scores(first: FloatArray, second: FloatArray) -> dict[str, Score]:
-    """Learn scores that are larger where the first table is likelier. Return none if no finite number varies."""
+    """Learn scores that tend to be larger for draws from the first table.
+
+    Return no scores if no finite number varies.
+    """
     # divide by 4 exactly, so that differences of the largest doubles do not overflow
     both = np.concatenate([first, second]) / 4
     finite = np.where(np.isfinite(both).all(axis=0), both, 0.0)
@@ -178,7 +184,7 @@ def _linear(first: FloatArray, second: FloatArray) -> Score:
 
 
 def _laplace(first: FloatArray, second: FloatArray) -> Score:
-    """Learn the likelihood ratio of independent Laplace distributions."""
+    """Learn the likelihood ratio of independent Laplace distributions with different medians."""
     here, there = np.median(first, axis=0), np.median(second, axis=0)
     scale = (np.abs(first - here).mean(axis=0) + np.abs(second - there).mean(axis=0)) / 2
     # the scale is 0 if each table always gives the same value
@@ -199,7 +205,7 @@ def _quadratic(first: FloatArray, second: FloatArray) -> Score:
 
 
 def _covariance(centred: FloatArray) -> FloatArray:
-    """Compute the covariance, slightly regularised so that it is invertible even if numbers repeat each other."""
+    """Compute a covariance matrix, slightly regularised so that collinear numbers do not make it singular."""
     covariance: FloatArray = centred.T @ centred / len(centred)
     return covariance + np.eye(len(covariance)) * (1e-9 * float(np.trace(covariance)) / len(covariance) + 1e-12)
 
@@ -223,7 +229,7 @@ _LOWEST: Final = -1.7e308
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of an output. `swapped` means that it is likelier for the second table."""
+    """Event that an output may belong to. `swapped` means that it is likelier under the second table."""
 
     kind: str
     swapped: bool
@@ -232,7 +238,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """An event with the lower bounds that the training half suggests."""
+    """Event with the lower bounds on epsilon and mu that the training draws suggest."""
 
     event: Event
     epsilon: float
@@ -243,7 +249,7 @@ def chosen_events(first: FloatArray, second: FloatArray, claim: Claim, alpha: fl
     """Choose the most promising events of each kind from the training draws.
 
     Events for mu are chosen only if the claim has a mu. `alpha` is approximately the level at which an event will be
-    judged, and determines how rare an event may be.
+    judged. It limits how rare an event may be.
     """
     kinds: dict[str, list[_Candidate]] = {}
     for candidate in _Training(first, second, claim, alpha).candidates():
@@ -258,7 +264,7 @@ def chosen_events(first: FloatArray, second: FloatArray, claim: Claim, alpha: fl
 
 
 class _Training:
-    """The half of the draws on which events are chosen."""
+    """Half of the draws, on which events are chosen."""
 
     def __init__(self, first: FloatArray, second: FloatArray, claim: Claim, alpha: float) -> None:
         self._sides = first, second
@@ -266,7 +272,7 @@ class _Training:
         self._alpha = alpha
 
     def candidates(self) -> Iterator[_Candidate]:
-        """Yield the best events for every score and every number of the outputs."""
+        """Yield the best events for every score and for every number in the outputs."""
         for name, score in learned_scores(*self._sides).items():
             pooled = np.concatenate([score(side) for side in self._sides])
             yield from self._beyond(name, score, np.quantile(pooled, np.linspace(0, 1, _THRESHOLDS)))
@@ -281,7 +287,7 @@ class _Training:
         yield from self._among("exact value", _whole)
 
     def _beyond(self, kind: str, feature: Score, cuts: FloatArray) -> Iterator[_Candidate]:
-        """Yield the best events in which a feature is above, at or below, or below a threshold."""
+        """Yield the best events of the form that a feature is above, at most, or below a threshold."""
         thresholds = np.unique(cuts)
         ordered = [np.sort(feature(side)) for side in self._sides]
         below = [np.searchsorted(side, thresholds, side="right") for side in ordered]
@@ -291,7 +297,7 @@ class _Training:
             yield from self._best(kind, counts, [partial(_compared, feature, compare, cut) for cut in thresholds])
 
     def _among(self, kind: str, feature: Score) -> Iterator[_Candidate]:
-        """Yield the best events in which a feature takes one of the values that are more frequent for one table."""
+        """Yield the best events of the form that a feature takes a value that is more frequent under one table."""
         values = [feature(side) for side in self._sides]
         distinct, codes = np.unique(np.concatenate(values), return_inverse=True)
         counts = [np.bincount(side_codes, minlength=len(distinct)) for side_codes in np.split(codes, [len(values[0])])]
@@ -305,7 +311,7 @@ class _Training:
             yield from self._best(kind, [np.array(side) for side in hits], [partial(_in_set, feature, s) for s in sets])
 
     def _best(self, kind: str, hits: Sequence[IntArray], events: Sequence[Happens]) -> Iterator[_Candidate]:
-        """Yield the most promising events for epsilon and for mu."""
+        """Yield the events with the largest bounds on epsilon and on mu."""
         draws = [len(side) for side in self._sides]
         for swapped in (False, True):
             first, second = (1, 0) if swapped else (0, 1)
@@ -316,19 +322,22 @@ class _Training:
 
 
 def _number(draws: FloatArray, index: int) -> FloatArray:
-    """Return one number of every output. NaN becomes the lowest value."""
+    """Return one number of every output, with NaN replaced by minus infinity."""
     return np.nan_to_num(draws[:, index], nan=-np.inf, posinf=np.inf, neginf=_LOWEST)
 
 
 def _whole(draws: FloatArray) -> FloatArray:
-    """Hash each output to a number that is equal for equal bits."""
+    """Hash the bits of each output to a number, so that equal outputs get equal numbers."""
     weights = np.random.default_rng(0).integers(1, 2**63, draws.shape[1], dtype=np.uint64) | np.uint64(1)
     mixed = (np.ascontiguousarray(draws).view(np.uint64) * weights).sum(axis=1, dtype=np.uint64)
     return np.asarray(mixed >> np.uint64(11), dtype=np.float64)
 
 
 def _lowest_bit(draws: FloatArray, index: int) -> FloatArray:
-    """Return the exponent of the lowest set bit. Codes above all exponents mark -0, and 0, NaN or infinity."""
+    """Return the exponent of the lowest set bit of one number in every output.
+
+    Zero, NaN and infinity have no set bit and get a code above all exponents. -0 gets another such code.
+    """
     values = draws[:, index]
     fraction, exponent = np.frexp(np.where(np.isfinite(values), values, 0.0))
     mantissa = np.abs(np.ldexp(fraction, 53)).astype(np.int64)
@@ -358,7 +367,7 @@ _LEAST_MU: Final = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """An event with its counts in the judging draws, for the likelier table and for its neighbour."""
+    """Counts of an event in the judging draws, for the table under which it is likelier and for the other."""
 
     kind: str
     hits: int
@@ -386,11 +395,11 @@ class Judgement:
     epsilon
         Lower bound on epsilon at the claim's delta.
     mu
-        Lower bound on mu, or None if no curve was claimed.
+        Lower bound on mu, or None if the claim has no mu.
     witness
-        The event that gives `epsilon`, or None if no event separates the tables.
+        The event that certifies `epsilon`, or None if no event does.
     mu_witness
-        The event that gives `mu`.
+        The event that certifies `mu`, or None.
     """
 
     claim: Claim
@@ -401,15 +410,16 @@ class Judgement:
 
     @property
     def refuted(self) -> bool:
-        """Whether the claim is false, up to the stated probability of a false alarm."""
+        """Whether the claim is refuted, up to the stated probability of a false alarm."""
         false_curve = self.mu is not None and self.claim.mu is not None and self.mu > self.claim.mu
         return self.epsilon > self.claim.epsilon or false_curve
 
     @property
     def certified(self) -> float:
-        """Certified epsilon at the claim's delta: from events, or from the Gaussian curve at `mu` if that is larger.
+        """Certified lower bound on epsilon at the delta of the claim.
 
-        The Gaussian curve implies an epsilon only if outputs are Gaussian, as a claim of mu states.
+        It is the larger of the bound from events and the epsilon that follows from `mu`. The latter is valid only if
+        outputs are Gaussian, as a claim with a mu states.
 
         >>> Judgement(Claim(1.0, 1e-6, 0.2367), 0.1, 0.2, None, None).certified > 0.7
         True

@@ -1,9 +1,9 @@
-"""Run two unrelated tables in lockstep: equal noisy sums must give equal publications.
+"""Run a mechanism on two unrelated tables in lockstep, to check that equal noisy sums give equal publications.
 
-The first run uses noise from the production sampler. In the second run, each variate is shifted by the difference
-between the exact numbers to which the two runs add it. A mechanism that adds every variate once, and uses only noisy
-numbers, then publishes the same bits. The test detects noise that is reduced after the draw, left out or used twice. It
-also detects any use of an exact sum, even if the sum is not published.
+The first run draws its noise from the production sampler. In the second run, each noise variate is shifted by the
+difference between the exact numbers of the two runs, so that the noisy numbers are equal. A mechanism that adds every
+variate once, and uses only noisy numbers, then publishes the same bits. The test detects noise that is reduced after it
+is drawn, left out or used twice. It also detects any use of an exact sum, even if the sum is not published.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _NOT_ADDED: Final = ("frank-wolfe", "k-norm")
 
 
 def lockstep_checks(request: ReleaseRequest, rows: SyntheticRows, sampler: Sampler) -> tuple[Check, ...]:
-    """Check that lockstep runs publish the same numbers and make the same draws.
+    """Check that lockstep runs on two tables publish the same numbers and draw the same noise.
 
-    The distance is the largest number of differences in one run. There is no check if noise is not added to numbers one
-    by one, or if the row count is public. A mechanism that draws variates one after another in searches is replayed.
-    Objective perturbation cannot be run in lockstep, so only the noise on its minimum is tested.
+    The distance is the largest number of differences in one run. There is no check if the mechanism does not add its
+    noise number by number, or if the row count is public. A mechanism whose sums cannot be compared pass by pass is
+    replayed. Objective perturbation cannot be run in lockstep, so only the noise added to its minimiser is tested.
     """
     if request.mechanism.name == "objective":
         return (
@@ -63,7 +63,7 @@ def lockstep_checks(request: ReleaseRequest, rows: SyntheticRows, sampler: Sampl
 
 
 def unrelated_table(design: Design) -> Table:
-    """Build a table whose numbers are spread over their bounds and whose levels alternate.
+    """Build a table in which numbers are spread over their bounds and levels alternate.
 
     >>> unrelated_table(Design("y", {"y": (0, 10), "b": bool}))["y"][:3]
     [0.0, 2.0, 4.0]
@@ -84,7 +84,7 @@ def _cells(column: Base, step: int) -> list[object]:
 def _differing(
     request: ReleaseRequest, compared: Compared, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler
 ) -> int:
-    """Count the numbers and draws that differ between the run on the first table and the lockstep run on the second."""
+    """Count the numbers and draws in which the lockstep run on the second table differs from the run on the first."""
     first = _First(sides[0], sampler)
     published = one_run(request, first, first.read)
     second = _Second(request, compared, sides[1], first)
@@ -95,13 +95,16 @@ def _differing(
 
 
 def _replay_differs(request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler) -> bool:
-    """Return whether the second table publishes something else when it gets the noisy numbers of the first."""
+    """Return whether the publication changes when the second table is given the noisy numbers of the first."""
     (first, published), (second, again) = replayed(request, sides, sampler)
     return bool(published != again or first.scales != second.scales or not first.scales)
 
 
 def _off_point(request: ReleaseRequest, rows: SyntheticRows, sampler: Sampler) -> int:
-    """Count the coefficients that differ from the minimum plus noise. The minimum is found by a run without noise."""
+    """Count the published coefficients that are not the minimiser plus the drawn noise.
+
+    The minimiser is found by a run without this noise.
+    """
     first = _First(rows, sampler)
     published = one_run(request, first, first.read)
     drawn = [variate for part in first.drawn for variate in part]
@@ -118,7 +121,7 @@ def _off_point(request: ReleaseRequest, rows: SyntheticRows, sampler: Sampler) -
 
 
 class _Variates:
-    """Common base of lockstep samplers."""
+    """Base class of the lockstep samplers."""
 
     private = True
 
@@ -128,7 +131,7 @@ class _Variates:
 
 
 class _First(_Variates):
-    """First table, which records the sums and noise of a run pass by pass."""
+    """Reader and sampler of the first run, which record its sums and its noise pass by pass."""
 
     def __init__(self, rows: SyntheticRows, source: Sampler) -> None:
         self._rows = rows
@@ -137,17 +140,17 @@ class _First(_Variates):
         self.drawn: list[list[_Variate]] = []
 
     def read(self, sums: Sums) -> Totals:
-        """Compute and record sums."""
+        """Compute the requested sums and record them."""
         self.totals.append(self._rows.sums(sums))
         self.drawn.append([])
         return self.totals[-1]
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
-        """Draw and record discrete Gaussian variates."""
+        """Draw discrete Gaussian variates and record them."""
         return self._recorded("gaussian", sigmas, self._source.draw(sigmas))
 
     def laplace(self, scales: Sequence[int]) -> list[int]:
-        """Draw and record discrete Laplace variates."""
+        """Draw discrete Laplace variates and record them."""
         return self._recorded("laplace", scales, self._source.laplace(scales))
 
     def _recorded(self, family: str, scales: Sequence[int], values: list[int]) -> list[int]:
@@ -156,7 +159,10 @@ class _First(_Variates):
 
 
 class _Second(_Variates):
-    """Second table, with the noise of the first run shifted by the differences of the exact numbers."""
+    """Reader and sampler of the second run, which shift the noise of the first run.
+
+    Each variate is shifted by the difference between the exact numbers of the two runs.
+    """
 
     def __init__(self, request: ReleaseRequest, compared: Compared, rows: SyntheticRows, first: _First) -> None:
         self._request = request
@@ -169,7 +175,7 @@ class _Second(_Variates):
         self._strayed = 0
 
     def read(self, sums: Sums) -> Totals:
-        """Compute sums, and the shifts of the noise added to them."""
+        """Compute the requested sums, and by how much to shift the noise that is added to them."""
         self._strayed += self._not_drawn()
         self._pass, self._index = self._pass + 1, 0
         totals = self._rows.sums(sums)
@@ -184,15 +190,15 @@ class _Second(_Variates):
         return totals
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
-        """Return the shifted Gaussian variates of the first run."""
+        """Return the Gaussian variates of the first run, shifted."""
         return [self._shifted("gaussian", sigma) for sigma in sigmas]
 
     def laplace(self, scales: Sequence[int]) -> list[int]:
-        """Return the shifted Laplace variates of the first run."""
+        """Return the Laplace variates of the first run, shifted."""
         return [self._shifted("laplace", scale) for scale in scales]
 
     def strayed(self) -> int:
-        """Count draws made by only one run, or whose distribution differs from the first run or the stated one."""
+        """Count the draws that only one run made, and those whose distribution is not the stated one in both runs."""
         return self._strayed + self._not_drawn()
 
     def _shifted(self, family: str, scale: int) -> int:
@@ -218,7 +224,7 @@ class _Repeated(_Variates):
         self._values = iter(values)
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
-        """Return the next variates."""
+        """Return the next values, one for each nonzero scale."""
         return [next(self._values, 0) if sigma else 0 for sigma in sigmas]
 
     # both families return the same values
@@ -226,7 +232,7 @@ class _Repeated(_Variates):
 
 
 class _Variate(NamedTuple):
-    """A drawn value with its distribution."""
+    """Noise variate with its distribution."""
 
     family: str
     scale: int

@@ -1,4 +1,4 @@
-"""Measure how well an attacker infers who is in a table from what is published, with and without noise."""
+"""Measure how well an attacker infers from a publication who is in a table, with and without noise."""
 
 from __future__ import annotations
 
@@ -41,14 +41,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """A row (1, x, y) in grid steps and all other rows. The attacker knows all of them and infers membership."""
+    """Row (1, x, y) whose membership is attacked, and all other rows, in grid steps.
+
+    The attacker knows all of these rows, but not whether `row` is in the table.
+    """
 
     name: str
     row: FloatArray
     others: FloatArray
 
     def totals(self, request: ReleaseRequest, *, with_row: bool) -> Totals:
-        """Return the exact sums of products over the table with or without the row."""
+        """Return the exact sums of products over all other rows, and over the attacked row if `with_row` is true."""
         size, bits = len(request.design.released), request.domain.grid_bits
         gram, step = ExactGram(size, bits), chunk_rows(ComputeOptions().chunk_rows, size, bits)
         for start in range(0, self.others.shape[1], step):
@@ -59,9 +62,9 @@ class Target:
 
 
 def targets(dataset: Dataset, request: ReleaseRequest) -> tuple[Target, Target]:
-    """Return the worst row inside the declared bounds, and a typical row of the table.
+    """Return the two rows to attack: the worst row inside the declared bounds, and a typical row of the table.
 
-    The worst row moves the noisy sums farthest and is added to the table. The typical row has the median effect and
+    The worst row changes the sums most and is added to the table. The typical row has the median effect on the sums and
     is removed from the table.
     """
     rows = SyntheticRows(dataset.table, request.design, request.domain).grid
@@ -76,7 +79,7 @@ def targets(dataset: Dataset, request: ReleaseRequest) -> tuple[Target, Target]:
 
 
 def reach(rows: FloatArray, distribution: NoiseDistribution, unit: int) -> FloatArray:
-    """Return each row's mu: how far it moves the sums of products, in noise standard deviations."""
+    """Return the mu of each row, which is its effect on the sums of products in noise standard deviations."""
     scaled = rows / unit
     entry_sd = distribution.entry_sd(len(rows))
     # copies of other sums, and entries without noise, reveal nothing in addition
@@ -104,10 +107,10 @@ def reach(rows: FloatArray, distribution: NoiseDistribution, unit: int) -> Float
 
 @dataclass(frozen=True)
 class LikelihoodRatio:
-    """Likelihood-ratio test for one row under one noise distribution.
+    """Likelihood-ratio test for the membership of one row under a known noise distribution.
 
-    `without` are the sums without the row in noise steps, and `change` is what the row adds to them. `sigma` are the
-    noise scales; 0 marks a copy of another number, which is ignored.
+    `without` holds the sums without the row in noise steps, and `change` what the row adds to them. `sigma` holds the
+    noise scales. A scale of 0 marks a number that is ignored because it is a copy of another.
     """
 
     without: tuple[int, ...]
@@ -116,7 +119,7 @@ class LikelihoodRatio:
 
     @classmethod
     def of(cls, target: Target, request: ReleaseRequest) -> LikelihoodRatio:
-        """Build the test of an attacker who knows the row, all other rows and the noise distribution."""
+        """Build the test for an attacker who knows the row, all other rows and the noise distribution."""
         with_row, without_row = (
             target.totals(request, with_row=included).on_grid(request.distribution.unit) for included in (True, False)
         )
@@ -131,7 +134,7 @@ class LikelihoodRatio:
 
     @property
     def mu(self) -> float:
-        """Distance between the two tables in noise standard deviations, computed exactly and rounded up."""
+        """Distance between the sums with and without the row in noise standard deviations, rounded up."""
         squares = (Fraction(v, s) ** 2 for v, s in zip(self.change, self.sigma, strict=True) if s)
         return root_up(sum(squares, Fraction(0)))
 
@@ -148,7 +151,7 @@ class LikelihoodRatio:
 
 
 def drawn_releases(request: ReleaseRequest, totals: Totals, sampler: Sampler, draws: int) -> list[tuple[int, ...]]:
-    """Draw noisy sums as production does, from exact sums computed once."""
+    """Draw noisy sums as a release does, from exact sums that are computed once."""
     published = []
     for _ in range(draws):
         passes = request.mechanism.passes(request.context(sampler))
@@ -167,7 +170,7 @@ MOST_DIGITS: Final = 15
 
 
 def telling_digits(target: Target, request: ReleaseRequest) -> int | None:
-    """Return how many significant digits of exact least squares reveal the row, NOT PRIVATE, or None."""
+    """Return how many significant digits of the exact coefficients reveal the row, or None if none do. NOT PRIVATE."""
     with_row, without_row = (
         _coefficients(target.totals(request, with_row=included), request) for included in (True, False)
     )
@@ -182,7 +185,7 @@ def telling_digits(target: Target, request: ReleaseRequest) -> int | None:
 
 
 def _coefficients(totals: Totals, request: ReleaseRequest) -> tuple[Fraction, ...]:
-    """Solve least squares of the target on all other columns exactly, in scaled units."""
+    """Compute exactly, in scaled units, the least-squares coefficients of the target on all other columns."""
     size = len(request.design.released)
     gram = symmetric_integers(totals.values, size)
     coefficients = exact_solution(gram[:-1, :-1], gram[:-1, -1])
@@ -219,30 +222,30 @@ def membership_attack(
 ) -> MembershipResult:
     """Try to determine whether a row is in a public table, from exact least squares and from releases.
 
-    The attacker knows all other rows, the row itself and the noise distribution, and uses the exact likelihood ratio of
-    the publication. No attacker can do better.
+    The attacker knows the row, all other rows and the noise distribution, and uses the exact likelihood ratio of the
+    publication. No attacker can do better.
 
     Parameters
     ----------
     dataset : Dataset, optional
-        A public table in memory with its design, as returned by `discreet.datasets.load`. By default the census sample
-        of the demo, or a simulated table of the same shape if that sample is not installed.
+        A public table in memory with its design, as returned by `discreet.datasets.load`. The default is the census
+        sample of the demo, or a simulated table of the same shape if that sample is not installed.
     epsilons : sequence of float
         Epsilon of each release.
     delta : float
         Delta of the releases.
     draws : int
-        Releases per table. The sums are computed once, and the noise comes from the production sampler.
+        Number of releases of each table. The sums are computed once, and the noise comes from the sampler that real
+        releases use.
     confidence : float
-        Probability that all attacked releases pass together, if each satisfies its guarantee.
+        Probability that all attacks pass, if every release satisfies its guarantee.
     progress : callable, optional
-        Called after each epsilon with its name, the number of finished epsilons, and the number of all epsilons.
+        Called after each epsilon with its name, the number of finished epsilons, and the total number of epsilons.
 
     Returns
     -------
     MembershipResult
-        `passed`, `summary()`, and the attacker's error rates for each attack. Results without noise are marked NOT
-        PRIVATE.
+        Has `passed`, `summary()` and the error rates of each attack. Results without noise are marked NOT PRIVATE.
 
     Examples
     --------
@@ -289,7 +292,7 @@ def _attacks(
 
 
 def _releases(request: ReleaseRequest, worst: Target, typical: Target, draws: int, alpha: float) -> Iterator[Attack]:
-    """Attack both rows at one budget. The table itself contains the typical row but not the worst one."""
+    """Attack both rows at one budget. The table contains the typical row but not the worst one."""
     sampler = PooledSampler()
     totals = [
         worst.totals(request, with_row=True),
@@ -305,7 +308,7 @@ def _releases(request: ReleaseRequest, worst: Target, typical: Target, draws: in
 
 
 def attack_question(dataset: Dataset, budget: PrivacyBudget) -> ReleaseRequest:
-    """Return the release request that is attacked: all moments with Gaussian noise, as in production."""
+    """Return the release request to attack, which is for all moments with Gaussian noise."""
     if dataset.design.weights is not None:
         raise UnsupportedError(
             "a membership attack does not support weights",

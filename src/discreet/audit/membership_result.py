@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def allowed_power(false_alarms: npt.ArrayLike, claim: Claim) -> FloatArray:
-    """Return the largest power that the claim's epsilon and delta allow.
+    """Return the largest power that the epsilon and delta of a claim allow, at each false-alarm rate.
 
     >>> [round(float(power), 4) for power in allowed_power([0.01, 0.5], Claim(1.0))]
     [0.0272, 0.8161]
@@ -50,7 +50,7 @@ def allowed_power(false_alarms: npt.ArrayLike, claim: Claim) -> FloatArray:
 
 
 def own_power(false_alarms: npt.ArrayLike, claim: Claim) -> FloatArray:
-    """Return the largest power that the claim allows, including its Gaussian curve if it has one.
+    """Return the largest power that a claim allows at each false-alarm rate, including its Gaussian curve if any.
 
     >>> round(float(own_power(0.05, Claim(9.0, 0.0, 1.0))[0]), 4)
     0.2595
@@ -64,7 +64,7 @@ def own_power(false_alarms: npt.ArrayLike, claim: Claim) -> FloatArray:
 
 
 def allowed_area(claim: Claim) -> float:
-    """Return the area under the ROC curve that the claim's epsilon and delta allow.
+    """Return the largest area under the ROC curve that the epsilon and delta of a claim allow.
 
     >>> round(allowed_area(Claim(1.0)), 6), round(allowed_area(Claim(1.0, 0.5)), 6)
     (0.731059, 0.932765)
@@ -76,7 +76,7 @@ def allowed_area(claim: Claim) -> float:
 
 
 def gaussian_area(mu: float) -> float:
-    """Return the area under the ROC curve of mu-Gaussian DP, Phi(mu / sqrt(2)).
+    """Return the area under the ROC curve of mu-Gaussian DP, which is Phi(mu / sqrt(2)).
 
     >>> round(gaussian_area(0.0), 3), round(gaussian_area(1.0), 4)
     (0.5, 0.7602)
@@ -95,18 +95,19 @@ _SIDES: Final = 4
 
 @dataclass(frozen=True)
 class Roc:
-    """Error rates of a test on draws with and without the row.
+    """Error rates of a test, estimated from draws with and without the row.
 
     Attributes
     ----------
     false_alarms, found
-        How often the test reports the row, at each threshold: fractions of the draws without and with the row.
+        Fractions of the draws without the row and of the draws with the row in which the test reports the row, at each
+        threshold.
     false_alarms_low, false_alarms_high, found_low, found_high
         Clopper-Pearson limits that hold jointly for all thresholds.
     area
-        Area under the ROC curve: the fraction of pairs of draws that the test orders correctly.
+        Area under the ROC curve, which is the fraction of pairs of draws that the test orders correctly.
     found_at_one_percent
-        Fraction found at the threshold that one percent of the draws without the row exceed.
+        Fraction of the draws with the row that exceed the 99% quantile of the draws without the row.
     """
 
     false_alarms: FloatArray
@@ -119,13 +120,13 @@ class Roc:
     found_at_one_percent: float
 
     def certified_above(self, claim: Claim) -> FloatArray:
-        """Return for each threshold by how much the certified power exceeds what the claim allows, at least 0."""
+        """Return by how much the certified power exceeds what a claim allows at each threshold, or 0 if it does not."""
         excess: FloatArray = np.maximum(self.found_low - own_power(self.false_alarms_high, claim), 0.0)
         return excess
 
 
 def thresholds(mu: float) -> FloatArray:
-    """Return log-likelihood-ratio thresholds: one per false-alarm rate under a Gaussian curve, and 0.
+    """Return thresholds of the log likelihood ratio, one for each false-alarm rate under a Gaussian curve, and 0.
 
     Without the row, the log likelihood ratio has mean -mu^2/2 and standard deviation mu. The threshold 0 separates
     outputs that have no noise at all.
@@ -135,9 +136,10 @@ def thresholds(mu: float) -> FloatArray:
 
 
 def measured(with_row: FloatArray, without_row: FloatArray, cuts: FloatArray, alpha: float) -> Roc:
-    """Compute the error rates of a test from its scores, with limits that hold jointly with probability 1 - alpha.
+    """Compute the error rates of a test from its scores, with confidence limits.
 
-    Larger scores mean that the row is more likely included. `cuts` must be chosen without looking at these draws.
+    The limits hold jointly with probability 1 - alpha. Larger scores mean that the row is more likely to be in the
+    table. `cuts` must be chosen without looking at these draws.
     """
     level = alpha / (_SIDES * len(cuts))
     hits, alarms = ((side[:, None] > cuts).sum(axis=0) for side in (with_row, without_row))
@@ -155,7 +157,7 @@ def measured(with_row: FloatArray, without_row: FloatArray, cuts: FloatArray, al
 
 
 def certain(*, known: bool) -> Roc:
-    """Return the error rates of a test that is always right (`known`), or of pure guessing."""
+    """Return the error rates of a test that is always right if `known`, and otherwise of pure guessing."""
     rates = np.array([0.0, 0.0, 1.0]) if known else np.array([0.0, 0.5, 1.0])
     found = np.array([0.0, 1.0, 1.0]) if known else rates
     return Roc(rates, found, rates, rates, found, found, 1.0 if known else 0.5, 1.0 if known else 0.01)
@@ -188,7 +190,7 @@ MEMBERSHIP_HEADERS: Final = (
 
 @dataclass(frozen=True)
 class Attack:
-    """One attack: a publication, and a row that may be in the table.
+    """Result of attacking one publication for the membership of one row.
 
     Attributes
     ----------
@@ -197,15 +199,15 @@ class Attack:
     row
         The row whose membership is attacked.
     claim
-        Claimed guarantee, or None for results that are NOT PRIVATE.
+        Claimed guarantee, or None for publications that are NOT PRIVATE.
     mu
-        Exact distance between the two tables in noise standard deviations, or None without noise.
+        Exact distance between the sums of the two tables in noise standard deviations, or None if there is no noise.
     digits
-        How many significant digits of the coefficients without noise reveal the row, or None for a release.
+        Number of significant digits of exact coefficients that reveal the row. None for a release, or if no digits do.
     roc
         Error rates of the attacker.
     draws
-        Releases per table.
+        Number of releases of each table.
     """
 
     published: str
@@ -218,24 +220,24 @@ class Attack:
 
     @property
     def violations(self) -> tuple[str, ...]:
-        """Descriptions of everything that contradicts the guarantee."""
+        """Descriptions of all results that contradict the guarantee."""
         return tuple(self._violations())
 
     @property
     def verdict(self) -> str:
-        """`pass`, `violation`, or `no guarantee` for results that are NOT PRIVATE."""
+        """`pass`, `violation`, or `no guarantee` for publications that are NOT PRIVATE."""
         if self.claim is None:
             return "no guarantee"
         return "violation" if self.violations else "pass"
 
     def cells(self) -> tuple[str, ...]:
-        """Return the cells of this attack in the summary table."""
+        """Return this attack as a row of the summary table."""
         areas, found = self._areas(), self._found()
         numbers = [("" if number is None else f"{number:.3f}") for number in (*areas, *found)]
         return (self.published, self.row, *numbers, self.verdict)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the attack as values that JSON can store."""
+        """Return the attack as a dictionary of JSON values."""
         areas, found = self._areas(), self._found()
         claim, roc = self.claim, self.roc
         return {
@@ -287,12 +289,12 @@ class Attack:
 
 @dataclass(frozen=True)
 class MembershipResult:
-    """Result of all membership attacks.
+    """Results of all membership attacks on one table.
 
     Attributes
     ----------
     attacks
-        First the attacks on results without noise, NOT PRIVATE. Then the attacks on releases, by epsilon and row.
+        Attacks on publications without noise, which are NOT PRIVATE, and then attacks on releases, by epsilon and row.
     table
         Name of the public table, with a note if it is simulated.
     confidence
@@ -312,7 +314,7 @@ class MembershipResult:
         return not any(attack.violations for attack in self.attacks)
 
     def sentences(self) -> tuple[str, ...]:
-        """Return the violations, the meaning of the columns, and the meaning of a pass."""
+        """Return the lines below the table, from the violations to the explanation of what a pass means."""
         violations = [
             f"VIOLATION  {attack.published}, {attack.row}: {sentence}"
             for attack in self.attacks
@@ -335,14 +337,14 @@ class MembershipResult:
         )
 
     def summary(self) -> str:
-        """Return the table, violations and explanations as text."""
+        """Return a text with the table, the violations and explanations."""
         rows = [MEMBERSHIP_HEADERS, *(attack.cells() for attack in self.attacks)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(f"{c:<{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         return "\n".join([*lines, "", *self.sentences(), ""])
 
     def to_dict(self) -> dict[str, object]:
-        """Return the result as values that JSON can store."""
+        """Return the result as a dictionary of JSON values."""
         return {
             "passed": self.passed,
             "confidence": self.confidence,
@@ -373,7 +375,7 @@ _LABEL_STEP: Final = 0.064
 
 
 def membership_figure(result: MembershipResult) -> Figure:
-    """Plot one panel per budget: both rows, the allowed curves, and exact least squares, NOT PRIVATE."""
+    """Plot one panel for each budget, with the measured curves, the allowed curves, and exact least squares."""
     with house_style("the figure of an audit", size=PANELS):
         return _figure(result)
 

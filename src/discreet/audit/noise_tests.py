@@ -1,12 +1,13 @@
-"""Tests of a stated noise distribution, with a proved false-alarm rate for every number of draws.
+"""Test draws against a stated noise distribution, with a false-alarm rate that is proved for any number of draws.
 
 The Dvoretzky-Kiefer-Wolfowitz inequality with Massart's constant (1990) holds for continuous and discrete
 distributions: with probability at most 2 exp(-2 n t^2), the empirical distribution function of n independent draws
 differs from the true one by more than t at some point.
 
-A bias in the probabilities of single integers hardly changes a distribution function. For n independent draws in k
-cells, consider the relative entropy from the frequencies to the probabilities of the cells. By Agrawal (2020, Theorem
-I.2) it exceeds t > (k - 1) / n with probability at most exp(-n t) (e n t / (k - 1))^(k - 1), for any probabilities.
+A bias in the probabilities of single integers hardly changes a distribution function, so frequencies are tested too.
+For n independent draws in k cells, consider the relative entropy of the observed frequencies with respect to the
+probabilities of the cells. By Agrawal (2020, Theorem I.2) it exceeds t > (k - 1) / n with probability at most exp(-n t)
+(e n t / (k - 1))^(k - 1), whatever the probabilities are.
 """
 
 from __future__ import annotations
@@ -30,16 +31,17 @@ _COUNTED: Final = 2**4
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Result of an additional test.
+    """Result of one statistical test.
 
     Attributes
     ----------
     name
         Name of the test.
     distance
-        Largest distance between two distribution functions, or relative entropy of the frequencies.
+        Test statistic, for example the largest distance between two distribution functions, or a relative entropy.
     allowed
-        Limit. If the stated distribution is right, the distance exceeds it only with the stated probability.
+        Largest value with which the test passes. If the stated distribution is right, the distance exceeds it with at
+        most the chosen probability.
     """
 
     name: str
@@ -48,7 +50,7 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether the distance is within its limit.
+        """Whether the distance does not exceed its limit.
 
         >>> Check("noise", 0.01, 0.02).passed
         True
@@ -76,11 +78,11 @@ def distribution_check(name: str, draws: FloatArray, cdf: Callable[[FloatArray],
 def integer_check(
     name: str, draws: Mapping[tuple[str, int], npt.ArrayLike] | Mapping[tuple[str, float], npt.ArrayLike], alpha: float
 ) -> Check:
-    """Test independent integers against the distributions of their families and scales.
+    """Test independent integers against the discrete distributions that they are stated to have.
 
-    `draws` maps family (`gaussian`, `laplace` or `rounded gaussian`) and scale to variates. Distribution functions are
-    compared, and at scales up to 16 also the frequencies of single integers. The joint false-alarm probability is at
-    most `alpha`. Return the check that comes closest to its limit or exceeds it most.
+    `draws` maps (family, scale) to variates, where the family is `gaussian`, `laplace` or `rounded gaussian`. The test
+    compares distribution functions and, at scales up to 16, also the frequencies of single integers. The joint
+    false-alarm probability is at most `alpha`. Return the check whose distance is largest relative to its limit.
 
     >>> from discreet.mechanisms.sampler import ExactSampler
     >>> draws = ExactSampler().laplace([8] * 4000)
@@ -100,7 +102,7 @@ def integer_check(
 
 
 def _cdf_distance(family: str, scale: float, draws: FloatArray) -> float:
-    """Return the largest distance between the empirical and the stated distribution function of integers."""
+    """Return the largest distance between the empirical and the stated distribution function of integer draws."""
     values, counts = np.unique(draws, return_counts=True)
     cdf = _INTEGER_CDFS[family]
     above = np.cumsum(counts) / len(draws)
@@ -109,7 +111,7 @@ def _cdf_distance(family: str, scale: float, draws: FloatArray) -> float:
 
 
 def _frequencies(name: str, family: str, scale: float, draws: FloatArray, alpha: float) -> Check:
-    """Compare the frequencies of integers up to three scales from 0, and of both tails, with their probabilities."""
+    """Compare the frequencies of integers up to three scales from 0, and of the two tails, with their probabilities."""
     last = np.arange(-math.ceil(3 * scale), math.ceil(3 * scale) + 1.0)
     stated = np.diff(_INTEGER_CDFS[family](last, scale), prepend=0.0, append=1.0)
     observed = np.bincount(np.searchsorted(last, draws), minlength=len(stated)) / len(draws)
@@ -120,14 +122,17 @@ def _frequencies(name: str, family: str, scale: float, draws: FloatArray, alpha:
 
 
 def _laplace_cdf(points: FloatArray, scale: float) -> FloatArray:
-    """Return P(z <= point) for P(z) proportional to exp(-|z| / scale)."""
+    """Return P(Z <= point), where P(Z = z) is proportional to exp(-|z| / scale)."""
     ratio = math.exp(-1 / scale)
     negative = np.exp(np.minimum(points, 0) / scale) / (1 + ratio)
     return np.where(points < 0, negative, 1 - np.exp(-(np.maximum(points, 0) + 1) / scale) / (1 + ratio))
 
 
 def _gaussian_cdf(points: FloatArray, sigma: float) -> FloatArray:
-    """Return P(z <= point) for P(z) proportional to exp(-z^2 / (2 sigma^2)), by an integral at large sigma."""
+    """Return P(Z <= point), where P(Z = z) is proportional to exp(-z^2 / (2 sigma^2)).
+
+    For large `sigma`, return that of a rounded normal variate, which hardly differs.
+    """
     if sigma >= _FINE:
         return _rounded_cdf(points, sigma)
     integers = np.arange(-math.ceil(40 * sigma), math.ceil(40 * sigma) + 1)
@@ -137,7 +142,7 @@ def _gaussian_cdf(points: FloatArray, sigma: float) -> FloatArray:
 
 
 def _rounded_cdf(points: FloatArray, sigma: float) -> FloatArray:
-    """Return P(z <= point) for a normal variate rounded to an integer."""
+    """Return P(Z <= point), where Z is a normal variate rounded to an integer."""
     return np.asarray(ndtr((points + 0.5) / sigma))
 
 
@@ -153,7 +158,7 @@ def bits_check(name: str, integers: npt.NDArray[np.int64], bits: int, alpha: flo
 
 
 def agreement_check(name: str, first: FloatArray, second: FloatArray, alpha: float) -> Check:
-    """Test whether two sets of outputs, one per row, can have the same distribution, number by number."""
+    """Test whether two samples of outputs can have the same distribution, one number of the output at a time."""
     if first.shape[1] != second.shape[1]:
         # the two sets have different numbers of values per output
         return Check(name, math.inf, 0.0)
@@ -169,5 +174,5 @@ def _apart(first: FloatArray, second: FloatArray) -> float:
 
 
 def _allowed(draws: int, alpha: float) -> float:
-    """Return the distance that is exceeded with probability at most alpha."""
+    """Return the limit that the distance exceeds with probability at most `alpha`."""
     return math.sqrt(math.log(2 / alpha) / (2 * draws))

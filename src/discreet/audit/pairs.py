@@ -22,7 +22,7 @@ Table: TypeAlias = Mapping[str, Sequence[object]]
 
 @dataclass(frozen=True, slots=True)
 class NeighbourPair:
-    """Two neighbouring tables, in the units of the declared columns.
+    """Two neighbouring tables, in the units in which the columns are declared.
 
     Attributes
     ----------
@@ -44,9 +44,10 @@ _OPPOSED: Final = (4, 16)
 
 
 def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """Add a corner row to an equal one, or replace it by rows with flipped signs, levels and target.
+    """Return pairs in which a corner row is added to an equal one, or is replaced by other corner rows.
 
-    If missing cells drop rows, the corner row is also replaced by a dropped row, which removes it from the sums.
+    In the other rows, signs, levels or the target are flipped. If a missing cell drops the row, the corner row is also
+    replaced by such a row, which removes it from the sums.
 
     >>> declared = {name: {"dtype": "bool", "missing": "drop"} for name in ("y", "b")}
     >>> corner_pairs(Design("y", declared, unit={"neighbours": "replace"}))[-1].neighbour
@@ -77,9 +78,10 @@ def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
 
 
 def clipped_pairs(design: Design, pairs: tuple[NeighbourPair, ...]) -> tuple[NeighbourPair, ...]:
-    """Move every number of the first row above its bounds, but leave the neighbour unchanged.
+    """Move every number in the first row of each table above its bounds, and leave the neighbour unchanged.
 
-    Clipping moves the row back to the corner. So the sums change as before, and each clip count changes by one.
+    Clipping moves the row back to the corner. The sums therefore change as before, and the number of clipped rows in
+    every column changes by one.
 
     >>> design = Design("y", {"y": (-1, 1), "b": (0, 10)})
     >>> [(pair.table, pair.neighbour) for pair in clipped_pairs(design, corner_pairs(design))]
@@ -98,9 +100,9 @@ def clipped_pairs(design: Design, pairs: tuple[NeighbourPair, ...]) -> tuple[Nei
 
 
 def orthogonal_row_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """Add a corner row to a table with one row orthogonal to it.
+    """Return a pair in which a corner row is added to a table with one row that is orthogonal to it.
 
-    Return none without an intercept, without numeric columns, or if rows are replaced.
+    Return no pair if there is no intercept, if there are no numeric columns, or if rows are replaced.
 
     >>> design = Design("y", {"y": (-1, 1), "a": (-1, 1), "b": (0, 10)})
     >>> [pair.table for pair in orthogonal_row_pairs(design)]
@@ -122,11 +124,11 @@ def orthogonal_row_pairs(design: Design) -> tuple[NeighbourPair, ...]:
 
 
 def opposed_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """Add a corner row to equal rows with the opposite target, which pull the coefficients away from it.
+    """Return pairs in which a corner row is added to equal rows with the opposite target.
 
-    If noise brings the coefficients back to the corner row, that row has the largest effect on the loss and its
-    curvature. The number of opposite rows that achieves this depends on the noise, so several numbers are tried. Return
-    none if rows are replaced.
+    The opposite rows pull the coefficients away from the corner row. If noise moves the coefficients back, the corner
+    row has the largest effect on the loss and its curvature. The number of opposite rows for which this happens depends
+    on the noise, so several numbers are tried. Return no pairs if rows are replaced.
 
     >>> design = Design("y", {"y": (-1, 1), "b": (0, 10)})
     >>> [pair.table["y"].count(-1) for pair in opposed_pairs(design)]
@@ -168,7 +170,8 @@ _WAYS: Final = (0.0, 0.25, 0.375, 0.5, 0.75, 1.0)
 def l1_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     """Construct neighbouring tables with the largest L1 change of the sums of products.
 
-    If rows are replaced, the diagonal of the moments changes only if a row moves part of the way between corners.
+    If rows are replaced, the diagonal of the moments changes only if a row moves part of the way to the opposite
+    corner.
     """
     corners = corner_pairs(design)
     if design.unit.neighbours == "add-remove":
@@ -195,9 +198,9 @@ def l1_pairs(design: Design) -> tuple[NeighbourPair, ...]:
 
 
 def middle_target_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """Return corner pairs, and a copy with a middle target of each pair that flips the target.
+    """Return the corner pairs. For each pair that flips the target, also return one that moves it to the middle.
 
-    Opposite targets have the same square. A target in the middle changes the sum of squares most.
+    Opposite targets have the same square, so a target in the middle changes the sum of squares most.
 
     >>> design = Design("y", {"y": (-1, 1), "b": (0, 10)}, unit={"neighbours": "replace"})
     >>> [pair.name for pair in middle_target_pairs(design)]
@@ -263,7 +266,7 @@ def _joined(first: Table, second: Table) -> dict[str, list[object]]:
 
 
 def _table(design: Design, rows: Sequence[dict[str, int]]) -> Table:
-    """Convert scaled rows of -1, 0 and 1 to declared values. A boolean target is true at 1."""
+    """Convert scaled rows of -1, 0 and 1 to declared values. A boolean is true where the scaled value is 1."""
     table: dict[str, list[object]] = {}
     for name, column in design.table_columns.items():
         scaled = [row.get(name, 0) for row in rows]
@@ -284,11 +287,11 @@ _ASIDE: Final = 1 / 16
 
 
 def adaptive_pairs(design: Design, strength: float, bound: float) -> tuple[NeighbourPair, ...]:
-    """Add a corner row, or replace it by its reflection, where its residual is largest.
+    """Return a pair that adds a corner row, or replaces it by its reflection, where its residual is largest.
 
-    When the row is added, the coefficients point along it and are as long as the bound allows. When it is replaced,
-    they are orthogonal to the change. In both cases the other rows hardly resist the change. Return none if no table
-    fits.
+    If the row is added, the coefficients before the addition are parallel to it and as long as `bound` allows. If it is
+    replaced, they are orthogonal to the change. In both cases the other rows hardly hold the coefficients in place.
+    Return no pair if there is no such table.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
     >>> [pair.name for pair in adaptive_pairs(design, 100.0, 1.0)]
@@ -318,7 +321,11 @@ def adaptive_pairs(design: Design, strength: float, bound: float) -> tuple[Neigh
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Equal rows: their number, the scaled value of participating numbers, active other columns, and scaled target."""
+    """Several equal rows.
+
+    There are `times` of them. `number` is the scaled value of each participating numeric column, `on` are the other
+    columns that are not 0, and `target` is the scaled target.
+    """
 
     times: int
     number: float
@@ -328,7 +335,7 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """The direction (1, ..., 1) over some columns, along which the rows fix the coefficients.
+    """Direction (1, ..., 1) over some columns, along which the rows fix the coefficients.
 
     `constant` is 1 with an intercept and 0 without. `numbers` and `others` count the participating numeric and other
     columns. `flipped` counts the numeric columns that a replacement reflects; they do not participate. `corner` is the
@@ -343,7 +350,7 @@ class _Held:
 
     @classmethod
     def of(cls, design: Design, numbers: int, flipped: int, others: int) -> _Held | None:
-        """Return the direction if rows inside the bounds can fix coefficients along it."""
+        """Return the direction, or None if no rows inside the bounds can fix the coefficients along it."""
         constant, left = int(design.intercept), numbers - flipped
         corner = 1.0
         if design.radius is not None and design.radius**2 < numbers + others:
@@ -357,20 +364,20 @@ class _Held:
 
     @property
     def norm(self) -> float:
-        """Length of a corner row in the participating columns."""
+        """Length of a corner row, restricted to the participating columns."""
         return math.sqrt(self.constant + self.numbers * self.corner**2 + self.others)
 
     def moved(self, bound: float) -> float:
-        """Return how far the coefficients move, times the strength."""
+        """Return how far a corner row moves the coefficients, multiplied by the penalty strength."""
         across = 2 * self.corner * math.sqrt(self.flipped) if self.flipped else self.norm
         return across * (1 + self.norm * bound)
 
     def rows(self, strength: float, bound: float) -> list[_Rows]:
-        """Return rows whose ridge coefficients point along the direction and have length `bound`, or nearly.
+        """Return rows whose ridge coefficients are parallel to the direction and of about the length `bound`.
 
-        The direction is the sum of `share` times each kind of row. The gradient vanishes if the residuals of each kind
-        add up to strength * length * share. Only one kind of row has a component `along` the direction, so that the
-        rows add almost no curvature along it.
+        The direction is a combination of the kinds of rows with coefficients `share`. The gradient vanishes if the
+        residuals of each kind add up to strength * length * share. Only one kind of row has a component `along` the
+        direction, so the rows add almost no curvature in that direction.
         """
         if self.numbers == 0:
             length, parts = bound * (1 - _ASIDE), [(1.0, 0.0, range(0), 1.0)]
@@ -390,7 +397,7 @@ class _Held:
 
 
 def _regressors(design: Design) -> tuple[list[str], list[str]]:
-    """Return the names of the numeric columns and of the other columns, without the target."""
+    """Return the names of the numeric regressors and of the other regressors."""
     names = [name for name in design.table_columns if name != design.target]
     numbers = [name for name in names if isinstance(design.columns[name], Numeric)]
     return numbers, [name for name in names if name not in numbers]
@@ -428,7 +435,7 @@ Pairs: TypeAlias = tuple[NeighbourPair, ...]
 
 
 def worst_pairs(mechanism: str, design: Design, *, clip_counts: bool = False) -> Pairs:
-    """Return neighbouring tables for which a mechanism's loss comes closest to its claim.
+    """Return neighbouring tables for which the loss of a mechanism comes closest to its claim.
 
     Parameters
     ----------
@@ -437,7 +444,7 @@ def worst_pairs(mechanism: str, design: Design, *, clip_counts: bool = False) ->
     design : Design
         Design of the tables.
     clip_counts : bool
-        Whether clip counts are released too.
+        Whether numbers of clipped rows are also released.
 
     Returns
     -------
@@ -453,18 +460,18 @@ def worst_pairs(mechanism: str, design: Design, *, clip_counts: bool = False) ->
 
 
 def _eigenvalue_pairs(design: Design) -> Pairs:
-    """Return the pairs for moments, and pairs in which one row determines the smallest eigenvalue."""
+    """Return the worst pairs for moments, and pairs in which one row determines the smallest eigenvalue."""
     return (*middle_target_pairs(design), *orthogonal_pairs(design))
 
 
 def _output_pairs(design: Design) -> Pairs:
-    """Return corner pairs, and pairs in which the residual of a corner row is largest."""
+    """Return corner pairs, and pairs in which a corner row has the largest possible residual."""
     strength = float(mechanism_named("output").info.settings["strength"].default)
     return (*corner_pairs(design), *adaptive_pairs(design, strength, _ball("bound")))
 
 
 def _objective_pairs(design: Design) -> Pairs:
-    """Return corner rows with orthogonal rows, with opposite rows, and with rows that maximise their residual."""
+    """Return pairs that add a corner row to orthogonal, equal or opposite rows, or where its residual is largest."""
     adaptive = adaptive_pairs(design, _ball("strength"), _ball("bound"))
     return (*orthogonal_row_pairs(design), *corner_pairs(design), *opposed_pairs(design), *adaptive)
 

@@ -1,4 +1,4 @@
-"""Run mechanisms as production does, and collect everything that they publish."""
+"""Run mechanisms as a real release does, and collect everything that they publish."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from discreet.workflow import with_residuals
 
 @dataclass(frozen=True, slots=True)
 class ExactLoss:
-    """Exact privacy loss of one pair, rounded up. A loss in delta is at the claimed epsilon."""
+    """Exact privacy loss of one pair of tables, rounded up. A delta is the loss at the claimed epsilon."""
 
     pair: str
     measure: Literal["epsilon", "mu", "delta"]
@@ -54,7 +54,7 @@ class ExactLoss:
 
     @property
     def covered(self) -> bool:
-        """Whether the claim covers the loss.
+        """Whether the loss does not exceed the claim.
 
         >>> ExactLoss("corner row", "epsilon", 0.9, 1.0).covered
         True
@@ -63,7 +63,7 @@ class ExactLoss:
 
 
 class Subject(Protocol):
-    """A mechanism or primitive with a claim, and a pair of tables to test it on."""
+    """Mechanism or primitive with a claim, and the pair of tables on which it is tested."""
 
     @property
     def name(self) -> str:
@@ -72,24 +72,24 @@ class Subject(Protocol):
 
     @property
     def pair(self) -> str:
-        """Name of the pair of tables from which outputs are drawn."""
+        """Name of the pair of tables for which outputs are drawn."""
         ...
 
     @property
     def claim(self) -> Claim:
-        """The claim to refute."""
+        """Claim that the audit tries to refute."""
         ...
 
     def draws(self, side: int, how_many: int) -> FloatArray:
-        """Draw independent outputs, one per row, for the table (side 0) or its neighbour (side 1)."""
+        """Draw independent outputs for the table (side 0) or its neighbour (side 1), one per array row."""
         ...
 
     def exact(self) -> tuple[ExactLoss, ...]:
-        """Return the exact losses of all pairs for which they are known."""
+        """Return the exact losses of the pairs for which they can be computed."""
         ...
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """Run additional tests, with a joint false-alarm probability of at most alpha."""
+        """Run additional tests. Their joint false-alarm probability is at most `alpha`."""
         ...
 
 
@@ -98,7 +98,7 @@ class Subject(Protocol):
 
 
 class SyntheticRows:
-    """Rows (1, x, y) of a synthetic table in grid steps, read by the production reader and held in memory."""
+    """Rows (1, x, y) of a synthetic table in grid steps, encoded as in a release and held in memory."""
 
     def __init__(self, table: object, design: Design, domain: RowDomain, *, clip_counts: bool = False) -> None:
         stored = _StoredRows()
@@ -114,7 +114,7 @@ class SyntheticRows:
         return self.reader()(requested)
 
     def reader(self) -> Callable[[Sums], Totals]:
-        """Return the function that computes the sums of one run. It also applies requested recodings of the rows."""
+        """Return a function that computes the sums of one run, recoding the rows first where a pass requests it."""
         rows = self.grid
 
         def read(sums: Sums) -> Totals:
@@ -164,7 +164,10 @@ NOISY: Final = (
 
 
 def one_run(request: ReleaseRequest, sampler: Sampler, read: Callable[[Sums], Totals]) -> list[float]:
-    """Run a mechanism, with its guard and residual sums if requested. Return the published numbers."""
+    """Run a mechanism on sums returned by `read`, and return the published numbers.
+
+    The run includes the guard and the residual sums if they are requested.
+    """
     passes = request.mechanism.passes(request.context(sampler))
     first = read(next(passes))
     counts = guard_counts(first.fitting, request.distribution, sampler) if GUARD in request.distribution.sigma else None
@@ -180,7 +183,7 @@ def one_run(request: ReleaseRequest, sampler: Sampler, read: Callable[[Sums], To
 
 
 def published_numbers(published: Published) -> list[float]:
-    """Return everything that a mechanism publishes as numbers."""
+    """Return all numbers that a mechanism publishes."""
     if isinstance(published, NoisyMoments):
         released = [total for total in published.totals if total is not None]
         numbers = [float(value) for value in (*released, *published.scalars.values(), *published.clipped)]
@@ -195,7 +198,7 @@ def published_numbers(published: Published) -> list[float]:
 
 
 def _staged_numbers(part: StagedPart) -> list[float]:
-    """Return all numbers of the part that `staged` publishes with its sums."""
+    """Return all numbers that `staged` publishes in addition to its sums."""
     bounds = part.target_centre, part.radius, part.missing, part.score_bound, part.residual_bound
     whitening = (value for row in part.whitening for value in row)
     counts = map(float, (*part.norms, *part.score_norms))
@@ -203,7 +206,7 @@ def _staged_numbers(part: StagedPart) -> list[float]:
 
 
 def release_numbers(made: Release) -> list[float]:
-    """Return all noisy numbers of a release: preliminary counts, the mechanism's numbers, then residual sums."""
+    """Return all noisy numbers of a release: preliminary counts, numbers of the mechanism, and residual sums."""
     numbers: list[float] = [] if made.guard is None else [float(made.guard.fitting), float(made.guard.other)]
     if made.discovery is not None:
         cells = (count for counts in made.discovery.cells.values() for count in counts)
@@ -230,7 +233,7 @@ def rest_of_release(made: Release) -> str:
 
 
 def padded(outputs: Sequence[Sequence[float]]) -> FloatArray:
-    """Stack outputs as rows, padded with NaN where a stopped run publishes fewer numbers.
+    """Stack outputs as array rows, padded with NaN where a stopped run published fewer numbers.
 
     >>> padded([[1.0], [2.0, 3.0]]).tolist()
     [[1.0, nan], [2.0, 3.0]]
@@ -250,10 +253,10 @@ FIRST_DRAWN: Final = 4000
 
 
 class PooledSampler:
-    """Sampler that draws from `ExactSampler` in batches, and returns each variate once.
+    """Sampler that takes variates from `ExactSampler` in batches and returns each of them once.
 
-    Variates are independent and depend only on their scale, so drawing in advance changes no distribution. It avoids
-    the cost of one call per release.
+    The distribution of a variate depends only on its scale, so drawing in advance changes nothing. It saves one call of
+    the sampler per release.
 
     >>> len(PooledSampler().draw([3, 0, 5])), PooledSampler().laplace([0])
     (3, [0])
@@ -320,10 +323,10 @@ def noise_checks(
     drawn: tuple[FloatArray, FloatArray],
     alpha: float,
 ) -> tuple[Check, ...]:
-    """Test the noise distribution and its lowest bits. Return no tests if outputs do not reveal the noise.
+    """Test the distribution of the noise in outputs, and the lowest bits of the noise.
 
-    `sides` are the two tables, and `drawn` are their outputs, one per row. The joint false-alarm probability is at most
-    `alpha`.
+    Return no tests if the noise cannot be computed from the outputs. `sides` are the two tables, and `drawn` are their
+    outputs, one per array row. The joint false-alarm probability is at most `alpha`.
     """
     if request.mechanism.name == "objective":
         terms = np.concatenate(
@@ -362,7 +365,7 @@ def noise_checks(
 
 
 def sampler_checks(request: ReleaseRequest, sampler: PooledSampler, alpha: float) -> tuple[Check, ...]:
-    """Test that the variates have the stated family, scales and distribution. Uniform bits are not tested."""
+    """Test that the drawn variates have the stated family, scales and distribution. Uniform bits are not tested."""
     drawn = sampler.first_drawn()
     if not drawn:
         return ()
@@ -394,7 +397,7 @@ def sampler_self_test(alpha: float) -> tuple[Check, ...]:
 def _standard(
     request: ReleaseRequest, noise: FloatArray, steps: FloatArray
 ) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
-    """Return the standardised noise and the distribution function that it should have."""
+    """Return the standardised noise, and the distribution function that it should have."""
     if request.distribution.family == "discrete-gaussian":
         return noise / steps, norm.cdf
     if request.distribution.family == "discrete-laplace":
@@ -410,7 +413,7 @@ def _standard(
 def _released(request: ReleaseRequest) -> list[str]:
     """Return the blocks of all entries that have noise.
 
-    A public count, and a product that is always 0, have none.
+    A public count has no noise, nor has a product that is 0 in every row.
     """
     size = len(request.design.released)
     return [block for block, step in zip(entry_blocks(size), request.distribution.steps(size), strict=True) if step]
@@ -432,7 +435,7 @@ def _moment_noise(request: ReleaseRequest, rows: SyntheticRows, drawn: FloatArra
 
 
 def _linear_terms(request: ReleaseRequest, rows: SyntheticRows, drawn: FloatArray) -> FloatArray:
-    """Return the random linear terms that the published coefficients imply."""
+    """Return the random linear terms with which the published coefficients are minimisers."""
     scaled = rows.grid / request.domain.unit
     z, y = scaled[:-1], scaled[-1]
     threshold = float(request.settings["threshold"])

@@ -1,4 +1,4 @@
-"""Construct neighbouring pairs that test containers, readers, missing-cell rules and row caps."""
+"""Construct neighbouring tables that test containers, readers, rules for missing cells, and caps on rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Y: Final = [0.5, 1.0, -1.0, 0.0]
 
 
 def container_pairs() -> Iterator[NeighbourPair]:
-    """Yield pairs of tables for every installed library."""
+    """Yield pairs of tables for every installed table library."""
     for library, makers in (("arrow", _ARROW), ("pandas", _PANDAS), ("polars", _POLARS)):
         if library != "arrow" and find_spec(library) is None:
             continue
@@ -40,12 +40,12 @@ def _arrow(kind: pa.DataType | None) -> TableBuilder:
 
 
 def _arrow_integers(x: list[Any], y: list[float]) -> Any:  # noqa: ANN401  # tables of any library
-    """Build a table of integers if all cells are whole numbers, and of doubles otherwise."""
+    """Build a table whose column x holds integers if all cells are whole numbers, and doubles otherwise."""
     return pa.table({"x": pa.array([int(cell) if float(cell).is_integer() else cell for cell in x]), "y": pa.array(y)})
 
 
 def _arrow_levels(x: list[Any], y: list[float]) -> Any:  # noqa: ANN401  # tables of any library
-    """Build a dictionary-encoded table, whose dictionary a single cell may extend."""
+    """Build a table whose column x is dictionary-encoded, so that one more cell may extend the dictionary."""
     return pa.table({"x": pa.array(x, pa.float64()).dictionary_encode(), "y": pa.array(y)})
 
 
@@ -115,14 +115,14 @@ _CHUNK: Final = 16_384
 
 @dataclass(frozen=True)
 class Situation:
-    """A pair of neighbouring tables with their design."""
+    """Pair of neighbouring tables with the design that they are released under."""
 
     design: Design
     pair: NeighbourPair
 
 
 def situations(mechanism: str) -> tuple[Situation, ...]:
-    """Return all pairs for a mechanism: its worst pairs under every relation, and those that test reading.
+    """Return the pairs on which a mechanism is tested: its worst pairs under every design, and pairs that test reading.
 
     >>> len(situations("gaussian")) > 30
     True
@@ -131,7 +131,9 @@ def situations(mechanism: str) -> tuple[Situation, ...]:
 
 
 def relation_designs() -> dict[str, Design]:
-    """Return designs in which a row is added, replaced, replaced by a dropped row, or outside a ball.
+    """Return one design for each kind of neighbouring tables.
+
+    A row is added, is replaced, is replaced by one that is dropped for a missing cell, or lies outside the ball.
 
     >>> [name for name, design in relation_designs().items() if design.count_public]
     ['replace']
@@ -156,7 +158,7 @@ def _worst(mechanism: str) -> Iterator[Situation]:
 
 
 def reading_situations() -> Iterator[Situation]:
-    """Yield the pairs that test reading, which are the same for every mechanism."""
+    """Yield the pairs that test how tables are read. They are the same for every mechanism."""
     dropping = _design("drop")
     corner = {"x": [1.0], "y": [1.0]}
     yield Situation(dropping, NeighbourPair("one row or none", corner, {"x": [], "y": []}))
@@ -189,7 +191,7 @@ def reading_situations() -> Iterator[Situation]:
 
 
 def _persons() -> Iterator[Situation]:
-    """Yield pairs with an individual at or above the row cap, and with a row that has no id."""
+    """Yield pairs that differ in an individual at or above the cap on rows, or in a row without an id."""
     design = _design("drop", unit={"id": "who", "max_rows": 2})
     others: dict[str, list[object]] = {"x": [0.0, 0.5], "y": [0.0, 0.5], "who": ["a", "b"]}
     for rows in (1, 2, 3):
@@ -218,6 +220,6 @@ def _four_rows() -> dict[str, list[object]]:
 
 
 def _added(name: str, table: Table, row: dict[str, object], index: int) -> NeighbourPair:
-    """Return the pair of the table with the row inserted, and the table itself."""
+    """Return the pair of a table with an inserted row and the same table without it."""
     extended = {column: [*cells[:index], row[column], *cells[index:]] for column, cells in table.items()}
     return NeighbourPair(name, extended, table)

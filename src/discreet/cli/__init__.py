@@ -1,6 +1,6 @@
-"""Implement the command line: parse arguments, call the library, print results.
+"""Command line: parse arguments, call the library and print results.
 
-Sees: arguments, file names and the results of the library.
-Never: computes a statistic, prints a cell, or reports more about an unexpected failure than its type.
-Hands on: text or one JSON document on stdout, notices and one `error:` line on stderr, an exit code.
+Commands see arguments, file names and the results of the library. They never compute a statistic, print a cell, or
+report more about an unexpected failure than its type. They print text or one JSON document on stdout, and notices and
+one `error:` line on stderr. They end with an exit code.
 """

@@ -1,4 +1,4 @@
-"""`discreet check`: count how a table fits its design, before any budget is spent."""
+"""`discreet check`: count the rows of a table that fit its design, before any budget is spent."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def command(
     as_json: bool,
     reading: ReadOptions,
 ) -> None:
-    """Count how DATA fits the design: NOT FOR PUBLICATION, and no budget is spent.
+    """Count the rows of DATA that fit the design: NOT FOR PUBLICATION. No budget is spent.
 
     Instead of DATA, you can give a table of a database. The output is for the curator only: the exact number of rows
     that fit and, for each column, the number of cells that are missing, not a number, not a declared level or clipped,
@@ -85,7 +85,7 @@ def command(
 
 
 def print_check(found: CheckNotForPublication) -> None:
-    """Print a check, as a table on a terminal."""
+    """Print the result of a check, as a table if stdout is a terminal."""
     from discreet.cli.terminal import labelled, on_terminal, print_table, print_warning, wrapped
     from discreet.curator.inspection import HEADERS, WARNING, above, below, cells
 

@@ -1,4 +1,4 @@
-"""Track what a run of a command has done, and handle signals."""
+"""What a run of a command has done so far, and handling of signals."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Stop:
         self._tell = tell
 
     def handle_signals(self) -> None:
-        """Handle every signal that asks a program to end, except those that are ignored from the start."""
+        """Handle every signal that asks a program to end, except signals that were already ignored."""
         known = sys.unraisablehook
         sys.unraisablehook = lambda one: None if one.exc_type is KeyboardInterrupt else known(one)
         # called after every function registered later, which includes all cleanup
@@ -80,7 +80,7 @@ class Stop:
 
     @property
     def word(self) -> str:
-        """The reason why the command ended."""
+        """Word for the signal that ended the command."""
         return _WORDS[self._last.name]
 
     @property
@@ -127,7 +127,7 @@ class Session:
 
     @property
     def written(self) -> list[str]:
-        """The files that are complete. A complete file replaces another in one step, so its inode number changes."""
+        """Output files that are complete, recognised by a new inode number because files are replaced in one step."""
         return [output for output, before in self._outputs.items() if _file_number(output) not in (None, before)]
 
     @property

@@ -91,7 +91,7 @@ def declare(session: Session, dataset: Dataset, folder: Path) -> None:
 
 
 def check_rows(dataset: Dataset) -> None:
-    """Print how many rows fit, which is allowed because the rows are public."""
+    """Print how many rows fit the design, which is allowed because the rows are public."""
     from discreet.curator.inspection import check
 
     found = check(dataset.table, dataset.design)
@@ -105,7 +105,7 @@ def check_rows(dataset: Dataset) -> None:
 
 
 def plan_ahead(session: Session, dataset: Dataset, picture: Path) -> None:
-    """Print the expected widths, and plot them over epsilon if the plotting library is installed."""
+    """Print the expected widths of intervals, and plot them against epsilon if the plotting library is installed."""
     from discreet.cli.plan import print_plan
     from discreet.planning import plan
 
@@ -162,7 +162,7 @@ def rounded_rows(dataset: Dataset) -> int:
 
 
 def own_folder(output: str) -> Path:
-    """Create the folder, or reuse one if its files are from an earlier demo."""
+    """Create the folder, or reuse the folder of an earlier demo."""
     folder = Path(output)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -254,7 +254,7 @@ def ordinary_fit(model: Fit, dataset: Dataset) -> dict[str, float]:
 
 
 def commands(folder: Path, dataset: Dataset) -> dict[str, str]:
-    """Return the command for each step of the demo, and two more that read the same release."""
+    """Return the commands of the demo by name: one for each step, and further ones that read the same release."""
     data, design, made, page, table, picture, widths, out = (
         shlex.quote(str(folder / name)) for name in (DATA, DESIGN, RELEASE, PAGE, TABLE, PICTURE, PLAN, PREDICTIONS)
     )

@@ -1,4 +1,4 @@
-"""Word the messages of the library for the command line, with flags and commands."""
+"""Wording of the library's messages for the command line, with flags and commands."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ class CommandLineWording:
         return f"{flag} {shlex.quote(str(value))}"
 
     def set_option(self, name: str, value: object) -> str:
-        """Return advice to pass a flag."""
+        """Return the advice to pass a flag."""
         return f"pass {self.option(name, value)}"
 
     def leave_out(self, name: str) -> str:
-        """Return advice not to pass a flag."""
+        """Return the advice not to pass a flag."""
         return f"leave {flag_of(name)} out"
 
     def call(self, function: str, purpose: str) -> str:
-        """Return advice to run a command."""
+        """Return the advice to run a command."""
         command = _COMMANDS.get(function, function)
         return f"{purpose} with: {command}" if purpose else f"`{command}`"
 

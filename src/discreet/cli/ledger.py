@@ -224,7 +224,7 @@ def status(
 def _planned(
     epsilon: float, delta: float, design_path: str | None, mechanism: str, *, as_json: bool
 ) -> tuple[Loss, PrivacyUnit | None]:
-    """Return the loss and unit of a planned release. Without a design, the loss is the largest of a Gaussian one."""
+    """Return the loss and unit of a planned release, or without a design a typical loss and no unit."""
     if design_path is not None:
         from discreet.costing import cost
 

@@ -94,7 +94,7 @@ def trace(error: BaseException) -> Iterator[str]:
 
 
 def _file(module: str, path: str) -> str:
-    """Return the path of a module's file from its top-level package on."""
+    """Return the path of a module's file, starting at its top-level package."""
     parts = Path(path).parts
     start = len(parts) - 1 - parts[::-1].index(module.partition(".")[0])
     return "/".join(parts[start:])
@@ -127,10 +127,10 @@ COMMANDS: Final = (
 
 
 class Program(click.Group):
-    """A group that loads a command's module on use and ends every run with one of the documented exit codes."""
+    """A group that imports a command when it is used, and ends every run with one of the documented exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, in the order in which people need them."""
+        """Return the names of the commands in the order in which users need them."""
         return [*COMMANDS, *plugin_names(COMMANDS)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -140,7 +140,7 @@ class Program(click.Group):
         return PluginCommand(cmd_name) if cmd_name in plugin_names(COMMANDS) else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments. Printing help can hit a closed pipe, for which click uses an exit code that we need."""
+        """Parse the arguments. If printing the help hits a closed pipe, exit as for a closed pipe in any command."""
         try:
             return super().parse_args(ctx, args)
         except BrokenPipeError as error:

@@ -1,4 +1,4 @@
-"""Define command-line options that several commands share, and parse their values."""
+"""Command-line options that several commands share, and the parsing of their values."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ json_option = click.option(
 
 
 def output_options(command: Command) -> Command:
-    """Add the options of commands that write a file and print JSON, and pass the session."""
+    """Add the options of commands that write a file and print JSON, and pass the session as their first argument."""
     made: Callable[..., Any] = click.pass_obj(command)
     for option in (debug_option, json_option, force_option):
         made = option(made)
@@ -93,7 +93,7 @@ def _flag(name: str, front_end: FrontEnd, default: object, shown: str | None = N
 def _collected(
     offers: Mapping[str, Callable[[Command], Command]], argument: str, build: Callable[[dict[str, Any]], object]
 ) -> Callable[[Command], Command]:
-    """Add options to a command, and pass what `build` makes of all of them as one argument."""
+    """Add options to a command, which receives the result of `build` on their values as one argument."""
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
@@ -173,7 +173,7 @@ def table_options(command: Command) -> Command:
 
 
 def chosen_table(file: str | None, database: str | None, table: str | None, what: str = "DATA") -> str | DatabaseTable:
-    """Return the file or the table of a database that was named.
+    """Return the file, or the table of a database, that the arguments name.
 
     >>> chosen_table("people.csv", None, None)
     'people.csv'
@@ -238,7 +238,7 @@ def column_options(command: Command) -> Command:
 
 
 def ratio_option(command: Command) -> Command:
-    """Add the share of L1 in an elastic net."""
+    """Add the option for the share of the L1 penalty in an elastic net."""
     return click.option(
         "--l1-ratio", metavar="R", help="Share of the L1 penalty in elastic-net, from 0 (ridge) to 1 (lasso)."
     )(command)
@@ -292,7 +292,7 @@ def session_term(name: str, shown: str | None = None) -> Callable[[Command], Com
 
 
 def number(name: str, text: str, like: str = "1.5 or 1e-6, with a decimal point") -> float:
-    """Parse a number, whose size the library checks. `like` shows examples.
+    """Parse a number without checking its size. `like` shows examples in the error.
 
     >>> number("epsilon", "1e-6")
     1e-06
@@ -313,7 +313,7 @@ def number(name: str, text: str, like: str = "1.5 or 1e-6, with a decimal point"
 
 
 def names(text: str, what: str = "features") -> list[str]:
-    """Parse names separated by commas. A name that contains a comma is in double quotes.
+    """Parse names separated by commas. A name that contains a comma must be in double quotes.
 
     >>> names('age, "height, in cm"')
     ['age', 'height, in cm']
@@ -339,7 +339,7 @@ def split_names(text: str) -> list[str]:
 
 
 def delimiter_sign(text: str) -> str:
-    """Return the delimiter of a CSV file, where a tab may be spelled out."""
+    """Return the delimiter of a CSV file, converting a spelled-out tab."""
     return "\t" if text in _TABS else text
 
 
@@ -464,7 +464,7 @@ def assumption_options(command: Command) -> Command:
 
 
 def assume_table(words: Mapping[str, Iterable[str]], columns: Mapping[str, object]) -> dict[str, dict[str, object]]:
-    """Parse the assumptions by column from the values of each option.
+    """Parse the values of each option into assumptions by column.
 
     >>> assume_table({"share": ["t=0.02", "g=a:0.7,b:0.3"], "mean": ["x=4"]}, {"t": bool, "g": ["a", "b"], "x": (0, 9)})
     {'t': {'share': 0.02}, 'g': {'share': {'a': 0.7, 'b': 0.3}}, 'x': {'mean': 4.0}}
@@ -517,7 +517,7 @@ def correlation_table(words: Iterable[str]) -> float | dict[tuple[str, str], flo
 
 
 def _split(key: str, word: str, columns: Mapping[str, object]) -> tuple[str, str]:
-    """Split a word into column and value. A declared name may contain '='."""
+    """Split a word such as `age=40` into column and value. A declared name may contain '='."""
     splits = [index for index, letter in enumerate(word) if letter == "="]
     for index in reversed(splits):
         if word[:index].strip() in columns:
@@ -615,7 +615,7 @@ def opened(given: str | DatabaseTable | SparkInput) -> Iterator[object]:
 
 
 def written_over(given: str | DatabaseTable | SparkInput) -> list[str]:
-    """Return the paths of the table, which must not be overwritten."""
+    """Return the paths of the input table, which must not be overwritten."""
     if isinstance(given, str):
         return [table_path(given)]
     from discreet.spark.spark_session import SparkInput

@@ -288,7 +288,7 @@ def people_words(made: Session) -> str:
 
 
 def facts(made: Part, output: str) -> dict[str, object]:
-    """Return what `--json` prints."""
+    """Return the document that `--json` prints."""
     session = made.session
     return {
         "path": output,

@@ -74,7 +74,7 @@ def command(
 
 
 def facts(found: Path) -> dict[str, object]:
-    """Return what `--json` prints."""
+    """Return the document that `--json` prints."""
     from discreet.analyst.notes import notes
     from discreet.releases.reference_distribution import reason_of
 
@@ -112,7 +112,7 @@ def facts(found: Path) -> dict[str, object]:
 
 
 def print_path(found: Path) -> None:
-    """Print ten strengths around the best one, which is marked, and notes."""
+    """Print ten strengths around the best one, with the best one marked, and notes."""
     from discreet.analyst.notes import notes
     from discreet.analyst.path import HEADERS
     from discreet.analyst.summary import penalty_line
@@ -136,7 +136,7 @@ def print_path(found: Path) -> None:
 
 
 def criteria(found: Path) -> list[float] | list[None]:
-    """Return the criterion at each strength, or None where the release does not provide it."""
+    """Return the criterion at each strength, or a list of None if it is not estimable."""
     from discreet.releases.reference_distribution import known
 
     values = known(found.criterion)

@@ -64,7 +64,7 @@ def print_plans(title: str, plans: Sequence[Plan]) -> None:
 
 
 def print_over(plans: Sequence[Plan], made: Plan) -> None:
-    """Print widths over budgets or, where there are none, the noise of each statistic."""
+    """Print the expected widths at each budget, or the noise of each statistic if no width is estimable."""
     from discreet.cli.terminal import print_table
 
     if not any(one.width for other in plans for one in other.coefficients):
@@ -292,7 +292,7 @@ def _refuse_with_from(given: Mapping[str, object], why: str) -> None:
 
 
 def _over_epsilon(planned: Callable[[float], Plan]) -> Iterator[Plan]:
-    """Yield plans over epsilon, without those that the mechanism refuses."""
+    """Yield a plan for each epsilon that the mechanism accepts."""
     for epsilon in EPSILONS:
         with suppress(SpecError):
             yield planned(epsilon)

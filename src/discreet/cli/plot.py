@@ -126,7 +126,7 @@ def line(model: Fit, column: str, at: Mapping[str, object], level: float, *, obs
 
 
 def at_table(given: tuple[str, ...], columns: Mapping[str, Base]) -> dict[str, object]:
-    """Parse values such as `age=40` by the declared type of each column. The library checks them."""
+    """Parse values such as `age=40` according to the declared type of each column. The library checks them."""
     from discreet.design.columns import Boolean, Numeric
 
     table: dict[str, object] = {}

@@ -1,4 +1,4 @@
-"""Find and load the commands that other installed packages add to `discreet`.
+"""Commands that other installed packages add to `discreet`.
 
 A package adds a command with an entry point of the group `discreet.commands` that refers to a `click.Command`. Entry
 points are looked up only for the help and for a command that is not built in. A package is imported only when its
@@ -66,7 +66,7 @@ def plugin_names(built_in: tuple[str, ...]) -> list[str]:
 
 
 class PluginCommand(click.Command):
-    """A command of another package, of which only the name and summary are available until it is called."""
+    """A command of another package, which is imported only when the command is called."""
 
     def __init__(self, name: str) -> None:
         self.offers = offers().get(name, ())

@@ -248,7 +248,7 @@ def _schema(batch: RecordBatch, columns: Mapping[str, Readable], sets: Sequence[
 
 
 def _check_plain(name: str, kind: DataType) -> None:
-    """Refuse to keep a column that a CSV file cannot hold, for both kinds of output file."""
+    """Refuse to keep a column that a CSV file cannot hold, even if the output is a Parquet file."""
     import pyarrow as pa
 
     kinds = pa.types
@@ -265,7 +265,10 @@ def _check_plain(name: str, kind: DataType) -> None:
 
 
 def _plain_type(kind: DataType, column: Readable) -> DataType:
-    """Return the type to write: dictionaries and views unpacked, and the declared kind if a column has no values."""
+    """Return the Arrow type in which to write a column.
+
+    This is the plain type behind a dictionary or view, or the type of the declared kind if the column has no values.
+    """
     import pyarrow as pa
 
     from discreet.design.columns import Boolean, Categorical, Numeric

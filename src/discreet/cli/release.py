@@ -197,7 +197,7 @@ def ledger_account(
 
 
 def spending(session: Session, account: Account | None) -> SpendHook:
-    """Return a hook that remembers that the budget was spent, with or without a ledger."""
+    """Return a spend hook that notes in the session what was spent, with or without a ledger."""
     from discreet.privacy.spend import ObservedHook, untracked
 
     def asked(request: SpendRequest) -> None:
@@ -230,7 +230,7 @@ def recorded_words(session: Session, what: str = "release") -> str:
 
 
 def facts(made: Release, output: str) -> dict[str, object]:
-    """Return what `--json` prints."""
+    """Return the document that `--json` prints."""
     from discreet.releases.fields import released_count
 
     guarantee, count = made.guarantee, released_count(made)

@@ -1,4 +1,4 @@
-"""Write to the terminal: streams, tables and progress bars."""
+"""Output to the terminal: streams, tables and progress bars."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def on_terminal() -> bool:
 
 
 def text_width() -> int | None:
-    """Return the width for wrapped text on a terminal, or None elsewhere, where lines are not wrapped."""
+    """Return the width at which text is wrapped on a terminal, or None if stdout is not a terminal."""
     return min(max(shutil.get_terminal_size().columns, _NARROWEST), _WIDEST) if on_terminal() else None
 
 
@@ -284,7 +284,7 @@ PATIENCE: Final = 1.0  # seconds before a bar appears
 class ReadProgress:
     """Progress of reading the input, shown once it takes longer than a second.
 
-    After the reading, the bar moves with the clock, whatever else is done.
+    After the reading, the bar only shows that work continues.
     """
 
     def __init__(self) -> None:
@@ -298,7 +298,7 @@ class ReadProgress:
         self._timer.daemon = True
 
     def __call__(self, share: float | None) -> None:
-        """Move the bar to `share`, from 0 to 1, or None if the remaining work is unknown."""
+        """Move the bar to `share`, from 0 to 1. None means that the remaining work is unknown."""
         with self._lock:
             changed = (share is None) != (self._share is None)
             self._share = share

@@ -1,7 +1,6 @@
 """Read the rows of a sensitive table and sum them exactly.
 
-Input: rows of the sensitive table, one batch at a time.
-Output: `Totals`, exact sums on a public integer grid, for a mechanism only. `inspection` counts for the curator only.
-Values, counts and row numbers are never printed, logged or serialised, except the line number of a broken CSV row. No
-noise is drawn here.
+The curator reads the table in batches. Its sums are `Totals`, exact integers on a public grid, which only a mechanism
+receives. The counts of `inspection` are only for the curator. Values, counts and row numbers are never printed, logged
+or serialised, except for the line number of a broken CSV row. No noise is drawn here.
 """

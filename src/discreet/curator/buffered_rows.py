@@ -31,7 +31,7 @@ IN_MEMORY_BYTES: Final = 64 * 2**20
 
 
 def scratch_folder() -> str:
-    """Return the folder for temporary files. Raise DataError if TMPDIR is not writable or no folder exists."""
+    """Return the folder for temporary files. Raise DataError if there is none or TMPDIR is not writable."""
     named = os.environ.get("TMPDIR")
     if named and not (os.path.isdir(named) and os.access(named, os.W_OK | os.X_OK)):
         raise DataError("TMPDIR must name a writable folder; create the folder, or set TMPDIR to another one")
@@ -49,13 +49,13 @@ def _is_text(name: str) -> bool:
 
 
 def no_room(reason: str | None = None) -> DataError:
-    """Build the error for a full or unwritable disk."""
+    """Build the error for rows that cannot be written to the disk."""
     why = f" ({reason})" if reason else ""
     return DataError(f"rows could not be stored on disk{why}; free some space, or set TMPDIR to another folder")
 
 
 def no_memory() -> DataError:
-    """Build the error for a database that runs out of memory while sorting rows by individual."""
+    """Build the error for a database that runs out of memory while it sorts rows by individual."""
     return DataError(
         "rows could not be sorted by person in memory; declare fewer columns or levels, or free some memory"
     )
@@ -69,11 +69,11 @@ _CELL: Final = np.dtype(np.int32)
 
 
 class KeptRows:
-    """A buffer of rows (1, x, y) in grid steps, grouped by individual, in column-major chunks of equal size.
+    """Buffer of rows (1, x, y) in grid steps, grouped by individual and divided into chunks of equal size.
 
-    The first 64 MiB of all parts stay in memory. The rest goes to an unnamed file, which the system removes when the
-    file is closed or the program ends. Until then, only the same user and root can reach it, through the running
-    program.
+    Chunks are arrays with one observation in each column. The first 64 MiB of all buffers of a table stay in memory.
+    The rest goes to an unnamed file, which the system removes when the file is closed or the program ends. Until then,
+    only the same user and root can reach the file, through the running program.
 
     >>> with KeptRows(columns=2, unit=8, chunk_rows=2) as kept:
     ...     kept.add(np.array([True, False, True]), np.array([[5, 6, 7]]))
@@ -104,7 +104,7 @@ class KeptRows:
         self.close()
 
     def close(self) -> None:
-        """Discard the rows."""
+        """Discard all buffered rows."""
         self._closed = True
         self._full.clear()
         self._filling, self._used = self._fresh(), 0
@@ -114,7 +114,7 @@ class KeptRows:
                 self._file.close()
 
     def add(self, first: Marks, values: npt.NDArray[Any]) -> None:
-        """Add rows (x, y), the integer columns of `values`, with marks on the first row of each individual."""
+        """Add rows (x, y), which are the columns of `values`. `first` marks the first row of each individual."""
         start, rows = 0, len(first)
         while start < rows:
             block, marks = self._filling
@@ -129,16 +129,16 @@ class KeptRows:
                 self._set_aside(block, marks)
 
     def chunks(self) -> Iterator[FloatArray]:
-        """Yield all rows in chunks of shape (columns, rows). Each chunk is valid until the next one is requested."""
+        """Yield all rows in chunks of shape (columns, rows). A chunk is valid until the next one is requested."""
         for chunk, _ in self.marked_chunks():
             yield chunk
 
     def whole_persons(self) -> Iterator[tuple[FloatArray, npt.NDArray[np.intp]]]:
-        """Yield chunks of complete individuals, with the index of each individual's first row."""
+        """Yield chunks of complete individuals, with the indices of the first row of each individual."""
         yield from whole_persons(self.marked_chunks())
 
     def marked_chunks(self) -> Iterator[tuple[FloatArray, Marks]]:
-        """Yield all rows in chunks, with marks on the first row of each individual."""
+        """Yield all rows in chunks, each with an array that marks the first row of every individual."""
         if self._closed:
             raise ValueError("the buffer of rows is closed")
         yield from self._full
@@ -153,7 +153,7 @@ class KeptRows:
         return block, np.empty(self._shape[1], dtype=np.bool_)
 
     def _set_aside(self, block: FloatArray, marks: Marks) -> None:
-        """Store a full block in memory or on disk, and start the next one."""
+        """Store a full chunk in memory or on disk, and start the next chunk."""
         if (len(self._full) + 1) * block.nbytes <= self._room:
             self._full.append((_protected(block), marks))
             self._filling = self._fresh()
@@ -191,7 +191,9 @@ class KeptRows:
 def whole_persons(
     chunks: Iterable[tuple[FloatArray, Marks]],
 ) -> Iterator[tuple[FloatArray, npt.NDArray[np.intp]]]:
-    """Yield chunks of complete individuals, with the index of each first row, from chunks that may split individuals.
+    """Regroup chunks so that no individual is split between two of them.
+
+    Yield each chunk with the indices of the first row of every individual.
 
     >>> rows = [(np.array([[5.0, 6.0]]), np.array([True, False])), (np.array([[7.0, 8.0]]), np.array([False, True]))]
     >>> [(chunk.tolist(), starts.tolist()) for chunk, starts in whole_persons(rows)]
@@ -216,7 +218,7 @@ def whole_persons(
 
 
 def _protected(block: FloatArray) -> FloatArray:
-    """Return a read-only view, because later passes read the same numbers again."""
+    """Return a read-only view of a chunk, because later passes read it again."""
     view = block.view()
     view.flags.writeable = False
     return view
@@ -226,7 +228,7 @@ def _protected(block: FloatArray) -> FloatArray:
 
 
 class KeptParts:
-    """At most `count` buffers, one for each worker, created on demand. All rows of an individual are in one buffer.
+    """Several buffers, at most one for each worker. All rows of an individual are in the same buffer.
 
     >>> with KeptParts(lambda: KeptRows(2, 8, 9), count=2) as kept:
     ...     kept.add(np.array([True, False]), np.array([[5, 6]]))
@@ -250,20 +252,21 @@ class KeptParts:
         self.close()
 
     def close(self) -> None:
-        """Discard the rows."""
+        """Discard all buffered rows."""
         for part in self.parts:
             part.close()
 
     def own(self) -> KeptRows:
-        """Create one more buffer, to which a single worker adds rows."""
+        """Create another buffer, to which a single worker adds rows."""
         rows = self._new()
         self.parts.append(rows)
         return rows
 
     def add(self, first: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> None:
-        """Add rows (x, y), the columns of `values`, with marks on the first row of each individual.
+        """Add rows (x, y), which are the columns of `values`. `first` marks the first row of each individual.
 
-        Rows before the first mark go to the current buffer, and the others to the next buffer.
+        Rows before the first mark continue an individual and go to the current buffer. All other rows go to the next
+        buffer.
         """
         starts = np.flatnonzero(first)
         cut = int(starts[0]) if len(starts) else len(first)  # [P:whole-persons]
@@ -293,7 +296,7 @@ _live: dict[Path, int] = {}
 
 
 class PrivateFolder:
-    """A new folder that only this user can enter. Temporary files go to the subfolder `files`.
+    """New folder that only this user can enter. Its subfolder `files` is for temporary files.
 
     >>> with PrivateFolder() as folder:
     ...     folder.files.exists()
@@ -338,7 +341,10 @@ class PrivateFolder:
 
 
 def remove_abandoned() -> None:
-    """Remove folders of this user whose process has ended. Keep doubtful folders, and never raise an error."""
+    """Remove folders that ended processes of this user left behind. Never raise an error.
+
+    A folder is kept if its process may still be running.
+    """
     with suppress(DataError, OSError), os.scandir(scratch_folder()) as entries:
         for entry in entries:
             if _NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
@@ -364,7 +370,7 @@ def _remove_if_abandoned(path: Path) -> None:
 
 
 def _locked(path: Path) -> int | None:
-    """Lock a new folder. The system releases the lock when the process ends."""
+    """Lock a new folder. The operating system releases the lock when the process ends."""
     try:
         import fcntl
     except ImportError:
@@ -402,7 +408,7 @@ def _remove_tree(path: Path) -> None:
 
 
 def _take_signals() -> tuple[signal.Signals, ...]:
-    """Install handlers for signals that end the program, unless the program already handles or ignores them."""
+    """Install handlers for signals that end the program, except those that the program handles or ignores."""
     if threading.current_thread() is not threading.main_thread():
         return ()
     # not every system has all of these signals; by default, Python turns SIGINT into an exception
@@ -422,7 +428,7 @@ def _give_back(taken: tuple[signal.Signals, ...]) -> None:
 
 
 def _remove_and_end(number: int, frame: FrameType | None) -> None:
-    """Remove all folders of this process, then perform the default action of the signal."""
+    """Remove all folders of this process, and then perform the default action of the signal."""
     _remove_all()
     signal.signal(number, signal.SIG_DFL)
     signal.raise_signal(number)

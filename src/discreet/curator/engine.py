@@ -1,4 +1,4 @@
-"""Define the interface of an external engine, and the tasks of its workers."""
+"""Define the interface of an external engine, and the work that its workers do."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ TakeRows: TypeAlias = Callable[[npt.NDArray[np.bool_], npt.NDArray[np.int32]], N
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The public settings that every worker receives. `chunk_rows` cannot change the result."""
+    """Public settings that every worker receives. `chunk_rows` does not affect the result."""
 
     design: Design
     domain: RowDomain
@@ -55,36 +55,36 @@ class Work:
 
     @property
     def marks(self) -> int:
-        """Number of clip marks that follow the values of a row, if units are individuals."""
+        """Number of clipping indicators stored after the values of each row if the privacy unit is an individual."""
         counted = self.clip_counts and self.design.unit.id is not None and not self.design.searched
         return len(self.design.clippable) if counted else 0
 
 
 @runtime_checkable
 class Engine(Protocol):
-    """A table whose rows an external program reads and sums. It takes the place of a source."""
+    """Table whose rows an external program reads and sums. It takes the place of a source."""
 
     @property
     def origin(self) -> Origin | None:
-        """The computation that produces the rows."""
+        """How the rows are produced, or None."""
         ...
 
     @property
     def read_as(self) -> Mapping[str, object]:
-        """The reading options, as recorded in a ledger."""
+        """Reading options, as recorded in a ledger."""
         ...
 
     @property
     def fingerprint(self) -> Callable[[bytes], str] | None:
-        """Always None, because the fingerprint is computed from the rows as they are read."""
+        """Always None, because the fingerprint is computed from the rows while they are read."""
         ...
 
     def sum_rows(self, work: Work, sums: Sums) -> PartSums:
-        """Sum all rows exactly, with at most the capped number of rows for each individual."""
+        """Sum the rows exactly, including no more rows of an individual than the cap allows."""
         ...
 
     def set_aside(self, work: Work, take: TakeRows) -> PartSums:
-        """Pass all included rows to `take`, grouped by individual, and return their counts."""
+        """Call `take` with the included rows, grouped by individual, and return their counts."""
         ...
 
 
@@ -92,7 +92,7 @@ class PartSums:
     """Exact sums over some parts of a table. Sensitive: they must stay with the curator.
 
     `parts` holds the indices of the parts, so that a missing or repeated part is detected. `digest` is the sum of the
-    row digests, or 0 if rows are not digested. The ledger stores a keyed hash of it.
+    row digests, or 0 if rows are not digested. The ledger stores only a keyed hash of the digest.
 
     >>> first = PartSums(Totals((3, -4), 8, 2, (), (2, 0)), 5, (0,))
     >>> both = first + PartSums.unpacked(PartSums(Totals((1, 1), 8, 1, (), (1, 0)), 6, (1,)).packed())
@@ -115,12 +115,12 @@ class PartSums:
 
     @classmethod
     def added(cls, sums: Sequence[PartSums]) -> PartSums:
-        """Add several partial sums."""
+        """Add the sums of several parts."""
         totals = reduce(add_totals, (part.totals for part in sums))
         return cls(totals, sum(part.digest for part in sums), tuple(chain.from_iterable(part.parts for part in sums)))
 
     def packed(self) -> bytes:
-        """Serialise the numbers for another worker of the same curator."""
+        """Serialise the sums for another worker of the same curator."""
         totals, cells = self.totals, self.totals.cells
         head = {
             "unit": totals.unit,
@@ -138,7 +138,7 @@ class PartSums:
 
     @classmethod
     def unpacked(cls, body: bytes) -> PartSums:
-        """Read the bytes that `packed` wrote."""
+        """Read sums from the bytes that `packed` wrote."""
         line, _, rest = body.partition(b"\n")
         head = json.loads(line)
         end = head["values"] * _WIDTH
@@ -152,7 +152,7 @@ class PartSums:
         return cls(totals, head["digest"], head["parts"])
 
     def check_complete(self) -> None:
-        """Raise DataError if a part of the table is missing or repeated."""
+        """Raise DataError if a part of the table is missing or was summed twice."""
         if sorted(self.parts) != list(range(len(self.parts))):  # [P:all-parts-once]
             raise DataError(
                 "a part of the table was lost or summed twice, so nothing was released; run the release again, from a "
@@ -168,10 +168,10 @@ _APART: Final = 128
 
 
 class RowSetDigest:
-    """A digest of grid rows that does not depend on their order. Digests of parts can be added.
+    """Digest of encoded rows that does not depend on their order. Digests of parts of a table can be added.
 
-    The sum of digests detects every accidental change. A change that deliberately preserves the sum is not detected,
-    but it gains nothing, because it only returns the existing release.
+    The digest is the sum of the digests of single rows, which detects accidental changes. A deliberate change that
+    preserves the sum is not detected, but nobody gains by such a change, because the existing release is then returned.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
     >>> whole, first, second = (RowSetDigest(design, RowDomain.of(design)) for _ in range(3))
@@ -190,19 +190,19 @@ class RowSetDigest:
         self.total = 0
 
     def add(self, chunk: FloatArray) -> None:
-        """Add rows (1, x, y) in grid steps, one per column, ignoring the constant."""
+        """Add rows (1, x, y) in grid steps, which are the columns of `chunk`. The constant is ignored."""
         values = chunk[1:].astype(np.int32)
         digests = [row_digests(values, int(self._kind, 16) ^ lane).sum(dtype=np.uint64) for lane in range(_LANES)]
         lanes = [(before + int(more)) % 2**64 for before, more in zip(self._lanes(), digests, strict=True)]
         self.total = sum(lane << (_APART * place) for place, lane in enumerate(lanes))
 
     def take(self, total: int, counts: Iterable[int]) -> None:
-        """Set the digest to the sum of the digests of all parts, and set their counts."""
+        """Replace the digest by the sum of the digests of all parts, and store the counts of rows."""
         self.total = total
         self._counts = tuple(counts)
 
     def keyed(self, key: bytes) -> str:
-        """Return the fingerprint under a secret key."""
+        """Return the fingerprint, which is a hash of the digest and the counts with a secret key."""
         both = json.dumps([self._lanes(), self._counts]).encode()
         return f"row-set:{self._kind}:{hmac.new(key, both, hashlib.sha256).hexdigest()}"
 
@@ -239,12 +239,12 @@ class NoSums:
         """Ignore a chunk of rows."""
 
     def totals(self) -> tuple[int, ...]:
-        """Return no sums."""
+        """Return an empty tuple."""
         return ()
 
 
 def part_sums(batches: Iterable[RecordBatch], work: Work, sums: Sums, part: int) -> PartSums:
-    """Sum one part of a table in which each row is a privacy unit."""
+    """Sum one part of a table in which every row is a privacy unit."""
     digest = RowSetDigest(work.design, work.domain) if work.digest else None
     totals = summed(
         batches,
@@ -259,7 +259,10 @@ def part_sums(batches: Iterable[RecordBatch], work: Work, sums: Sums, part: int)
 
 
 def part_rows(batches: Iterable[RecordBatch], work: Work, part: int) -> Iterator[Block | PartSums]:
-    """Yield the rows of one part in blocks, on the grid or as imputed cells, followed by their counts."""
+    """Yield the encoded rows of one part in blocks, followed by their counts.
+
+    Rows are imputed cells while bounds are unknown.
+    """
     digest = RowSetDigest(work.design, work.domain) if work.digest else None
     blocks: list[Block] = []
 
@@ -286,12 +289,13 @@ def part_rows(batches: Iterable[RecordBatch], work: Work, part: int) -> Iterator
 
 
 def person_rows(batches: Iterable[RecordBatch], work: Work, key: bytes) -> Iterator[RecordBatch]:
-    """Yield the rows of one part with their individuals as `PERSON_ROWS`, to be grouped and capped.
+    """Yield the rows of one part with a digest of their ids, so that they can be grouped by individual and capped.
 
-    An individual's rows are ordered by `kept` (true first), `digest` and `row`, as in `IndividualCap`. The program that
-    sorts them has only signed integers, so the top bit of a digest is flipped. It compares bytes as unsigned, so the
-    values of a row are written in big-endian order with their top bits flipped. `key` is a secret of this release.
-    Without it, data left on a disk cannot be linked to ids.
+    The batches have the schema `PERSON_ROWS`. The rows of an individual must be ordered by `kept` (true first),
+    `digest` and `row`, as in `IndividualCap`. The program that sorts them has only signed integers, so the top bit of
+    each digest is flipped. This program compares bytes as unsigned integers, so the values of a row are written in
+    big-endian order with their top bits flipped. `key` is a secret of this release. Without the key, data left on a
+    disk cannot be linked to ids.
     """
     name, columns = str(work.design.unit.id), work.design.table_columns
     rows = table_rows(work.design, work.domain, work.chunk_rows)
@@ -323,7 +327,10 @@ def person_rows(batches: Iterable[RecordBatch], work: Work, key: bytes) -> Itera
 
 
 def capped_sums(batches: Iterable[RecordBatch], work: Work, sums: Sums, part: int) -> PartSums:
-    """Sum the rows of complete individuals within the cap. Batches have columns `place` (from 1), `kept` and `row`."""
+    """Sum the rows that the cap allows, from batches of complete individuals.
+
+    The batches have the columns `place` (from 1), `kept` and `row`.
+    """
     capped = _Capped(batches, work)
     if isinstance(sums, IndividualSums):
         for chunk, starts in whole_persons(capped.marked_chunks()):
@@ -335,7 +342,7 @@ def capped_sums(batches: Iterable[RecordBatch], work: Work, sums: Sums, part: in
 
 
 def capped_rows(batches: Iterable[RecordBatch], work: Work, part: int) -> Iterator[Block | PartSums]:
-    """Yield the rows that `capped_sums` includes in blocks, with their clip marks, followed by their counts."""
+    """Yield the rows that `capped_sums` includes in blocks, with clipping indicators, followed by their counts."""
     capped = _Capped(batches, work)
     for values, first in capped.rows():
         if len(first):
@@ -344,7 +351,7 @@ def capped_rows(batches: Iterable[RecordBatch], work: Work, part: int) -> Iterat
 
 
 class _Capped:
-    """The included rows of complete individuals, and their counts."""
+    """Reader of the included rows of complete individuals, which also counts them."""
 
     def __init__(self, batches: Iterable[RecordBatch], work: Work) -> None:
         self._batches = batches
@@ -356,7 +363,10 @@ class _Capped:
         self._last_place = 0
 
     def rows(self) -> Iterator[tuple[npt.NDArray[np.int32], Marks]]:
-        """Yield the integers of included rows without the constant, and marks on the first row of each individual."""
+        """Yield blocks of included rows without the constant.
+
+        Each block comes with an array that marks the first row of every individual.
+        """
         width = self._size - 1 + self._work.marks
         # a sum takes at most as many rows as its arithmetic can add exactly
         most = chunk_rows(self._work.chunk_rows, self._size, self._work.domain.grid_bits)
@@ -375,14 +385,14 @@ class _Capped:
                 yield values[:, kept], place[kept] == 1
 
     def _check_order(self, place: npt.NDArray[Any]) -> None:
-        """Raise an error unless rows are grouped by individual and ordered by place."""
+        """Raise an error if rows are not grouped by individual and ordered by `place`."""
         before = np.concatenate([[self._last_place], place[:-1]])
         if not ((place == 1) | (place == before + 1)).all():  # [P:whole-persons-of-an-engine]
             raise RuntimeError("the rows of an individual are out of order")
         self._last_place = int(place[-1])
 
     def marked_chunks(self) -> Iterator[tuple[FloatArray, Marks]]:
-        """Yield rows (1, x, y) with marks on the first row of each individual, and count clipped cells."""
+        """Yield rows (1, x, y), mark the first row of each individual, and count clipped cells."""
         for values, first in self.rows():
             if self._clips is not None:
                 self._clips.add(values[self._size - 1 :])
@@ -392,7 +402,7 @@ class _Capped:
             yield chunk, first
 
     def part_sums(self, sums: Sums, part: int) -> PartSums:
-        """Return the sums and counts."""
+        """Return the sums together with the counts of rows, of individuals and of clipped cells."""
         clipped = () if self._clips is None else self._clips.totals()
         totals: Totals = totals_of(sums, self._persons, clipped, (self._fitting, self._other))
         return PartSums(totals, 0 if self._digest is None else self._digest.total, (part,))
@@ -406,18 +416,21 @@ def _block(first: Marks, values: npt.NDArray[np.generic]) -> Block:
 
 
 def _fixed(data: bytes, count: int, width: int) -> Array:
-    """Build binary cells of `width` bytes each. The type has variable width, because Spark has no other binary type."""
+    """Build an Arrow array of binary cells with `width` bytes each.
+
+    Its type has variable width, because Spark has no other binary type.
+    """
     ends = np.arange(count + 1, dtype=np.int32) * np.int32(width)
     return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(ends), pa.py_buffer(data)])
 
 
 def _ordered_bytes(values: npt.NDArray[np.int32]) -> bytes:
-    """Write each column of integers as bytes that sort in the same order as the integers."""
+    """Encode each column of integers as bytes whose order is that of the integers."""
     return (values.view(np.uint32) ^ _TOP_32).T.astype(">u4").tobytes()  # [P:ordered-values]
 
 
 def _values(rows: Array, width: int) -> npt.NDArray[np.int32]:
-    """Read the integers that `_ordered_bytes` wrote, one row per column."""
+    """Decode the integers that `_ordered_bytes` encoded, with one observation in each column."""
     data = b"".join(rows.to_pylist()) if pa.types.is_large_binary(rows.type) else _joined(rows)
     integers = np.frombuffer(data, dtype=">u4").astype(np.uint32) ^ _TOP_32
     return np.ascontiguousarray(integers.view(np.int32).reshape(-1, width).T)

@@ -1,4 +1,4 @@
-"""Include at most `max_rows` rows of each individual, whatever the order of the table."""
+"""Include at most `max_rows` rows of each individual, regardless of the order of the table."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ _MOST_PIECES: Final = 2**8 - 1
 
 @dataclass(frozen=True, slots=True)
 class IndividualRows:
-    """Rows with the index of their individual, whether a rule keeps them, their digests and their values.
+    """Encoded rows, each with the number of its individual, its digest, and whether it is kept.
 
-    Values have shape (values per row, rows) and are zero in rows that a rule drops.
+    `kept` is false for rows that a rule for missing cells drops. `values` has shape (values per row, rows) and is zero
+    in such rows.
     """
 
     persons: npt.NDArray[np.int32]
@@ -51,35 +52,35 @@ class IndividualRows:
 
     @staticmethod
     def empty(values: int, rows: int = 0) -> IndividualRows:
-        """Allocate uninitialised rows."""
+        """Allocate rows that are not initialised."""
         kept, digests = np.empty(rows, dtype=np.bool_), np.empty(rows, dtype=np.uint64)
         return IndividualRows(np.empty(rows, dtype=np.int32), kept, digests, np.empty((values, rows), dtype=np.int32))
 
     @property
     def nbytes(self) -> int:
-        """Memory used by the rows."""
+        """Number of bytes that the rows use in memory."""
         return self.persons.nbytes + self.kept.nbytes + self.digests.nbytes + self.values.nbytes
 
     @property
     def ranks(self) -> npt.NDArray[np.uint64]:
-        """Sort keys of an individual's rows. Equal rows have equal keys, but different rows may share a key."""
+        """Keys by which the rows of an individual are sorted. Equal rows have equal keys, but not vice versa."""
         ranks = self.digests >> np.uint64(1)
         ranks[~self.kept] |= np.uint64(1 << 63)  # [P:ranks]
         return ranks
 
     def some(self, rows: npt.NDArray[np.intp]) -> IndividualRows:
-        """Copy the rows with the given indices."""
+        """Copy the rows at the given indices."""
         return IndividualRows(
             self.persons[rows], self.kept[rows], self.digests[rows], np.take(self.values, rows, axis=1)
         )
 
     def part(self, start: int, end: int) -> IndividualRows:
-        """Return a view of consecutive rows."""
+        """Return a view of the rows from `start` to `end`."""
         rows = slice(start, end)
         return IndividualRows(self.persons[rows], self.kept[rows], self.digests[rows], self.values[:, rows])
 
     def write(self, rows: IndividualRows) -> None:
-        """Overwrite these rows with the same number of rows."""
+        """Overwrite these rows with equally many other rows."""
         self.persons[:], self.kept[:], self.digests[:], self.values[:] = (
             rows.persons,
             rows.kept,
@@ -89,10 +90,10 @@ class IndividualRows:
 
 
 class Candidates:
-    """Rows that may be among the first `most` of their individual.
+    """Rows that may be among the first `most` rows of the individual they belong to.
 
-    A row is dropped as soon as `most` rows of its individual precede or equal it. Memory therefore grows with the
-    number of individuals, not with the number of their rows.
+    A row is dropped as soon as `most` other rows of the same individual precede or equal it. Memory therefore grows
+    with the number of individuals, and not with their numbers of rows.
 
     >>> import pyarrow as pa
     >>> candidates = Candidates(most=1, values=1)
@@ -122,7 +123,7 @@ class Candidates:
 
     @property
     def rows(self) -> IndividualRows:
-        """All candidates."""
+        """Rows that are still candidates."""
         return self._room.part(0, self._used)
 
     @property
@@ -132,17 +133,17 @@ class Candidates:
 
     @property
     def nbytes(self) -> int:
-        """Memory used by rows and ids."""
+        """Number of bytes that rows and ids use in memory."""
         ids = 0 if self.ids is None else int(self.ids.nbytes)
         return ids + self._limits.nbytes + self._at_limit.nbytes + self.rows.nbytes
 
     @property
     def grown(self) -> bool:
-        """Whether enough rows were added to make pruning worthwhile."""
+        """Whether enough rows have been added to make pruning worthwhile."""
         return self.nbytes > _GROWTH * self._pruned_bytes
 
     def add(self, ids: Sequence[Array], rows: IndividualRows) -> None:
-        """Add at least one row, with ids in several arrays. The caller may reuse the memory of the rows afterwards."""
+        """Add one or more rows, whose ids are in several arrays. The caller may then reuse the memory of the rows."""
         start = 0
         for persons in self._numbers(ids):
             end = start + len(persons)
@@ -172,7 +173,7 @@ class Candidates:
             yield some.some(ordered_rows(some.persons, some.kept, some.digests, some.values))
 
     def prune(self) -> None:
-        """Drop all rows that cannot be included."""
+        """Drop all rows that can no longer be included."""
         pieces = self._sorted(self.rows)
         self._room, self._used = IndividualRows.empty(self._size, len(self._room.kept)), 0
         for rows in pieces:
@@ -185,7 +186,7 @@ class Candidates:
         self._pruned_bytes = self.nbytes
 
     def _may_count(self, rows: IndividualRows) -> npt.NDArray[np.bool_]:
-        """Return which rows precede the last needed row of their individual, or have an individual with fewer rows."""
+        """Return which rows may be among the first rows of their individual."""
         limits, ranks = np.take(self._limits, rows.persons), rows.ranks
         may_count = ranks <= limits
         tied = np.flatnonzero((ranks == limits) & (limits != _NO_LIMIT))
@@ -194,7 +195,7 @@ class Candidates:
         return may_count
 
     def _numbers(self, ids: Sequence[Array]) -> list[npt.NDArray[np.int32]]:
-        """Replace ids by numbers from 0, a distinct number for each id."""
+        """Replace ids by consecutive numbers from 0, so that equal ids have equal numbers."""
         import pyarrow as pa
 
         earlier = [] if self.ids is None else [self.ids]
@@ -216,14 +217,14 @@ class Candidates:
 
 
 class Places:
-    """Positions of rows among the rows of their individual, counted from 0, for rows grouped by individual."""
+    """Positions of rows among the rows of the same individual, counted from 0, for rows grouped by individual."""
 
     def __init__(self) -> None:
         self._last: list[Any] | None = None
         self._rows = 0
 
     def of(self, person: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.intp]:
-        """Return the positions of the next rows. Some columns identify the individual of each row."""
+        """Return the positions of the next rows. The columns in `person` identify the individual of each row."""
         index = np.arange(len(person[0]))
         first = np.zeros(len(index), dtype=np.bool_)
         for column in person:
@@ -243,7 +244,9 @@ def ordered_rows(
     digests: npt.NDArray[np.uint64],
     values: npt.NDArray[np.int32],
 ) -> npt.NDArray[np.intp]:
-    """Return the order of rows by individual, kept rows first, then by digest and by value. Ties are equal rows.
+    """Return the indices that sort rows by individual, then kept rows first, then by digest, then by values.
+
+    Rows that are tied are equal.
 
     >>> digests, values = np.array([5, 3, 3, 9], dtype=np.uint64), np.array([[1, 8, 7, 0]], dtype=np.int32)
     >>> ordered_rows(np.array([1, 0, 0, 0], dtype=np.int32), np.ones(4, dtype=np.bool_), digests, values).tolist()
@@ -274,7 +277,7 @@ def _settle_ties(
     digests: npt.NDArray[np.uint64],
     values: npt.NDArray[np.int32],
 ) -> None:
-    """Sort rows with equal keys in place by their full digest and their values."""
+    """Sort rows with equal keys, in place, by their full digest and then by their values."""
     tied = np.flatnonzero(key[1:] == key[:-1])
     first, second = (np.take(values, order[places], axis=1) for places in (tied, tied + 1))
     unequal = tied[(first != second).any(axis=0)]
@@ -320,10 +323,11 @@ _Sorted: TypeAlias = tuple[Sequence[npt.NDArray[Any]], npt.NDArray[np.bool_], np
 
 
 class IndividualCap:
-    """The rows of a table, grouped and capped by individual, in memory or in a database inside a private folder.
+    """Rows of a table, grouped and capped by individual, in memory or in a database in a private folder.
 
-    `values` is the number of integers in a row besides the constant: (x, y) or imputed cells, and any clip marks. All
-    of them break ties. `count_over` buffers one more row of each individual, for `over_cap`.
+    `values` is the number of integers in a row without the constant, which are (x, y) or imputed cells, and any
+    clipping indicators. All of them are used to break ties. With `count_over`, one more row of each individual is
+    buffered, for `over_cap`.
     """
 
     def __init__(self, design: Design, values: int, *, threads: int = 1, count_over: bool = False) -> None:
@@ -355,7 +359,7 @@ class IndividualCap:
         self._close(value)
 
     def _close(self, error: BaseException | None) -> None:
-        """Remove the rows, whatever happened, and report an interrupt as such."""
+        """Remove the rows in any case, and replace an interrupt or a database error by an error that shows no cells."""
         try:
             # errors do not matter, because the folder of the database is removed
             with suppress(Exception):
@@ -369,9 +373,10 @@ class IndividualCap:
             _raise_alone(buffered_rows.no_memory() if _is_short_of_memory(error) else buffered_rows.no_room())
 
     def add(self, persons: Array, kept: npt.NDArray[np.bool_] | None, grid: FloatArray) -> None:
-        """Add a batch: the individual of every row, which rows a rule keeps, and the kept rows (1, x, y) in grid steps.
+        """Add a batch of rows.
 
-        `persons` has the format of `known_ids` or `known_persons`.
+        `persons` holds the id of every row, in the format of `known_ids` or `known_persons`. `kept` says which rows a
+        rule for missing cells keeps, and `grid` holds the kept rows (1, x, y) in grid steps.
         """
         rows = len(persons)
         if rows == 0:
@@ -404,7 +409,7 @@ class IndividualCap:
         self._ids.append(persons)
 
     def _compare(self) -> None:
-        """Merge new rows into the candidates, and write the candidates to disk if they exceed their memory."""
+        """Add the new rows to the candidates, and write the candidates to disk if they use too much memory."""
         self._add_candidates()
         if self._candidates.grown:
             self._candidates.prune()
@@ -418,7 +423,7 @@ class IndividualCap:
         self._used = 0
 
     def over_cap(self) -> tuple[int, int, int]:
-        """Count individuals, individuals above the cap, and their excess rows. Used only by a check."""
+        """Count individuals, individuals with more rows than the cap, and their excess rows. Only for a check."""
         if self._on_disk:
             self._write()
             rows_of_each = f"SELECT sum(kept::BIGINT) AS n FROM entries GROUP BY {', '.join(_PERSON)}"
@@ -436,8 +441,8 @@ class IndividualCap:
     def keep(self, kept: KeptParts | KeptRows, batch_rows: int) -> tuple[int, tuple[int, int]]:
         """Buffer the included rows. Return the number of individuals, and the numbers of included and dropped rows.
 
-        Individuals whose rows are all dropped are counted too. For each individual, included and dropped rows together
-        are counted only up to `max_rows`, included rows first.
+        Individuals whose rows are all dropped are also counted. For each individual, at most `max_rows` rows are
+        counted, included rows before dropped rows.
         """
         persons = fitting = other = 0
         places = Places()
@@ -453,13 +458,13 @@ class IndividualCap:
         return persons, (fitting, other)
 
     def _sorted_in_memory(self) -> Iterator[_Sorted]:
-        """Yield all rows in order from memory."""
+        """Yield all rows in sorted order from memory."""
         self._add_candidates()
         for rows in self._candidates.by_person():
             yield [rows.persons], rows.kept, rows.values
 
     def _sorted_on_disk(self, batch_rows: int) -> Iterator[_Sorted]:
-        """Yield all rows in order from the database."""
+        """Yield all rows in sorted order from the database."""
         self._write()
         names = [f"v{j}" for j in range(self._size)]
         order = ", ".join([*_PERSON, "kept DESC", "digest", *names])  # [P:order-of-rows]
@@ -471,7 +476,7 @@ class IndividualCap:
             yield person, kept == 1, values
 
     def _write(self) -> None:
-        """Write the candidates to disk."""
+        """Write the candidates to the database."""
         import pyarrow as pa
 
         self._on_disk = True
@@ -495,7 +500,7 @@ class IndividualCap:
 
     @cached_property
     def _database(self) -> Any:  # noqa: ANN401  # DuckDB is not typed
-        """Database for rows that exceed the memory, created on demand."""
+        """Database for rows that exceed the memory, created when it is first needed."""
         memory = max(_MEMORY, self._size * _MEMORY_OF_COLUMN)
         self._opened = _database(self._connect, self._folder.files, self._threads, memory)
         _lock_down(self._opened)
@@ -506,12 +511,12 @@ class IndividualCap:
 
 
 def _row_bytes(values: int) -> int:
-    """Return the memory of a buffered row, without its id."""
+    """Return the number of bytes that a buffered row uses in memory, without its id."""
     return IndividualRows.empty(values, 1).nbytes
 
 
 def person_digests(persons: Array, keyed: hashlib.blake2b) -> npt.NDArray[np.uint64]:
-    """Compute a keyed digest of each id, as a column of four integers."""
+    """Compute a keyed digest of each id. Each digest is a column of four integers."""
     import pyarrow as pa
 
     def digest(person: bytes) -> bytes:
@@ -532,7 +537,7 @@ def cap_key(design: Design) -> int:
 
 
 def row_digests(values: npt.NDArray[np.int32], key: int) -> npt.NDArray[np.uint64]:
-    """Compute a keyed 64-bit digest of each column of `values`, independent of the other columns."""
+    """Compute a keyed 64-bit digest of each column of `values`, independently of the other columns."""
     digest = np.full(values.shape[1], key, dtype=np.uint64)
     for row in values:
         digest ^= row.astype(np.int64).view(np.uint64)
@@ -545,7 +550,10 @@ def row_digests(values: npt.NDArray[np.int32], key: int) -> npt.NDArray[np.uint6
 
 
 def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.NDArray[np.bool_] | None]:
-    """Return the ids of a batch as text, and which rows have an id, or None if all have one."""
+    """Return the ids of a batch as text, as `known_ids` does.
+
+    The second value says which rows have an id, and is None if all rows have one.
+    """
     import pyarrow as pa
 
     ids, known = known_ids(name, values, total=total)
@@ -553,10 +561,11 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
 
 
 def known_ids(name: str, values: Array, *, total: bool) -> tuple[Array, npt.NDArray[np.bool_] | None]:
-    """Return the ids of a batch, as integers or text, and which rows have an id, or None if all have one.
+    """Return the ids of a batch, as integers or text, and which rows have an id.
 
-    An integer and its text are the same id, and 1.0 is the id 1. A row without an id cannot be attributed to an
-    individual. It raises DataError, or is dropped if no rule of the design raises errors.
+    The second value is None if all rows have an id. An integer and its text are the same id, and 1.0 is the same id as
+    1. A row without an id cannot be attributed to an individual. Such a row is dropped if `total` is true, and raises
+    DataError otherwise.
 
     >>> import pyarrow as pa
     >>> known_ids("who", pa.array([7.0, 8.0]), total=False)[0].to_pylist()
@@ -662,14 +671,17 @@ def _is_of_duckdb(error: BaseException) -> bool:
 
 
 def _is_short_of_memory(error: BaseException) -> bool:
-    """Return whether the database ran out of memory. A full disk raises the same error but names the disk limit."""
+    """Return whether a database error means that memory ran out, and not the disk.
+
+    A full disk raises the same error, but with the name of the disk limit.
+    """
     import duckdb
 
     return isinstance(error, duckdb.OutOfMemoryException) and _DISK_LIMIT not in str(error)
 
 
 def _raise_alone(problem: BaseException) -> NoReturn:
-    """Raise an error without a reference to the current exception, which an error tracker would show."""
+    """Raise an error without its context, because an error tracker would show the original exception."""
     try:
         raise problem
     finally:

@@ -1,4 +1,4 @@
-"""Count how a table fits its design, for the curator only: NOT FOR PUBLICATION."""
+"""Count how many rows of a table fit its design, for the curator only: NOT FOR PUBLICATION."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ FIRST: Final = 5  # positions kept for each count
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The number of rows with a problem, and the positions of the first few."""
+    """Number of rows with a problem, and the positions of the first of them."""
 
     count: int = 0
     first: tuple[Place, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """Return plain values for JSON. If there are several files, a position is a file name and a line or row."""
+        """Return a dictionary of JSON values. If there are several files, a position includes the name of its file."""
         places: list[object] = [
             place.number if place.file is None else {"file": place.file, "number": place.number} for place in self.first
         ]
@@ -52,7 +52,7 @@ class Finding:
 
 
 class Tally:
-    """A running count of rows."""
+    """Running count of rows with a problem."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -68,7 +68,7 @@ class Tally:
 
     @property
     def finding(self) -> Finding:
-        """The count so far."""
+        """Count and positions found so far."""
         return Finding(self._count, tuple(self._first))
 
 
@@ -84,28 +84,29 @@ _FINDINGS: Final = ("missing", "not_a_number", "no_declared_level", "clipped_low
 
 @dataclass(frozen=True, slots=True)
 class ColumnCheck:
-    """Counts for one column, over all rows of the table.
+    """Counts of problems in one column, over all rows of the table.
 
     Attributes
     ----------
     name
         Name of the column.
     kind
-        Whether it is a number, a date, a boolean, levels, a formula or the id of the unit.
+        Kind of the column: a number, a date, a boolean, levels, a formula or the id of the unit.
     rule
         How a release treats a cell that is missing or not as declared: `error`, `drop` or `fill`. None for a formula,
         because the rules of the columns in the formula apply.
     missing
-        Cells that are empty, null or NaN. In the id column, cells without an id.
+        Cells that are empty, null or NaN or, in the id column, that hold no id.
     not_a_number, no_declared_level
-        Cells that are present but not as declared. A boolean has the levels true, false, 1 and 0.
+        Cells that are present but not as declared. The levels of a boolean are true, false, 1 and 0.
     clipped_low, clipped_high
-        Numbers below and above the bounds, in included and dropped rows. For private bounds, numbers outside the public
-        range.
+        Numbers below and above the bounds, in included and dropped rows. For private bounds, these are the numbers
+        outside the public range.
     no_value
-        Rows in which a formula has no value because a cell that it uses is missing.
+        Rows in which a formula has no value because one of its cells is missing.
     problem
-        Reason why no cell of the column can be read: its type does not match its declaration.
+        Reason why no cell of the column can be read, such as a type that does not match the declaration. None if cells
+        can be read.
     searched
         Whether the bounds are private, so that a release has to estimate them.
     """
@@ -124,7 +125,7 @@ class ColumnCheck:
 
     @property
     def findings(self) -> dict[str, Finding]:
-        """All counts by name, including zeros."""
+        """Counts by name, including those that are zero."""
         return {name: getattr(self, name) for name in _FINDINGS}
 
     @property
@@ -133,7 +134,7 @@ class ColumnCheck:
         return self.missing.count + self.not_a_number.count + self.no_declared_level.count
 
     def to_dict(self) -> dict[str, object]:
-        """Return plain values for JSON."""
+        """Return a dictionary of JSON values."""
         counts = {name: finding.to_dict() for name, finding in self.findings.items()}
         return {"name": self.name, "kind": self.kind, "rule": self.rule, "problem": self.problem, **counts} | (
             {"searched": True} if self.searched else {}
@@ -142,18 +143,18 @@ class ColumnCheck:
 
 @dataclass(frozen=True, slots=True)
 class IndividualCheck:
-    """The number of individuals, and how many rows exceed the cap on rows per individual.
+    """Number of individuals, and how many of their rows exceed the cap.
 
     Attributes
     ----------
     persons
         Number of individuals.
     max_rows
-        Largest number of rows of an individual that a release includes.
+        Cap: the largest number of rows that a release includes for each individual.
     over_cap
         Number of individuals with more valid rows than `max_rows`.
     rows_beyond
-        Number of rows of these individuals in excess of `max_rows`.
+        Number of rows by which these individuals together exceed the cap.
     """
 
     persons: int
@@ -162,7 +163,7 @@ class IndividualCheck:
     rows_beyond: int
 
     def to_dict(self) -> dict[str, int]:
-        """Return plain values for JSON."""
+        """Return a dictionary of JSON values."""
         return {
             "persons": self.persons,
             "max_rows": self.max_rows,
@@ -175,23 +176,23 @@ class IndividualCheck:
 class CheckNotForPublication:
     """Exact counts of how a private table fits its design, for the curator only: NOT FOR PUBLICATION.
 
-    This is not a release and has no privacy guarantee. Its file name must not look like the name of a release.
+    A check is not a release and has no privacy guarantee. The name of its file must not look like that of a release.
 
     Attributes
     ----------
     rows_read
         Number of rows in the table.
     rows_fit
-        Number of rows that a release would include. Other rows are dropped by a rule for missing cells, or are above
-        the cap of their individual.
+        Number of rows that a release would include. All other rows are dropped by a rule for missing cells, or exceed
+        the cap on the rows of an individual.
     columns
-        Counts for each column in declared order, with the id of the unit last.
+        Counts for each column in declared order. The id of the unit comes last.
     persons
-        Counts of individuals, or None if every row is a unit or ids cannot be read.
+        Counts of individuals, or None if every row is a privacy unit or if ids cannot be read.
     stops
-        Reasons why `release` would stop before any budget is spent. Empty if it would not stop.
+        Reasons why `discreet.release` would stop before any budget is spent. Empty if there are none.
     numbered
-        Meaning of the positions: `line`, counted from 1 as in an editor, or `row`, counted from 0.
+        How positions are numbered: `line` counts from 1 as in an editor, and `row` counts from 0.
     """
 
     rows_read: int
@@ -202,11 +203,11 @@ class CheckNotForPublication:
     numbered: Literal["line", "row"]
 
     def column(self, name: str) -> ColumnCheck:
-        """Return the counts of one column."""
+        """Return the counts for a column."""
         return next(column for column in self.columns if column.name == name)
 
     def to_dict(self) -> dict[str, object]:
-        """Return plain values for JSON, marked as not for publication."""
+        """Return a dictionary of JSON values, marked as not for publication."""
         return {
             "format": FORMAT,
             "private": False,
@@ -220,7 +221,7 @@ class CheckNotForPublication:
         }
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the check as JSON or text. The file name must contain NOT-FOR-PUBLICATION."""
+        """Write the check to a JSON or text file, whose name must contain NOT-FOR-PUBLICATION."""
         check_name(path)
         text = json.dumps(self.to_dict(), indent=1) if str(path).endswith(SUFFIXES[0]) else repr(self)
         write_bytes(path, (escape_control(text, keep="\n") + "\n").encode(), force=force)
@@ -235,7 +236,7 @@ class CheckNotForPublication:
 
 
 def check_name(path: str | Path) -> None:
-    """Raise OutputError unless the file name says NOT-FOR-PUBLICATION."""
+    """Raise OutputError if the file name does not contain NOT-FOR-PUBLICATION."""
     if not str(path).endswith(SUFFIXES):
         ends = " or ".join(map(repr, SUFFIXES))
         raise OutputError(f"a check is {MARK}: the file name must end in {ends}, got {str(path)!r}")
@@ -249,7 +250,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 def inspected(source: Source, design: Design, options: ComputeOptions) -> CheckNotForPublication:
-    """Count the rows that a release would include, drop, fill, clip and reject, in one pass and bounded memory.
+    """Count the rows that a release would include, drop, fill, clip or reject, in one pass and bounded memory.
 
     >>> from discreet.tables.opening import open_source
     >>> design = Design("y", {"y": (0, 1), "x": {"bounds": (0, 5), "missing": "drop"}})
@@ -293,7 +294,7 @@ def inspected(source: Source, design: Design, options: ComputeOptions) -> CheckN
 
 
 class _TableColumn:
-    """The counts of one column of the table."""
+    """Counts of one column of the table."""
 
     def __init__(self, name: str, declared: Base) -> None:
         self.name = name
@@ -328,7 +329,7 @@ class _TableColumn:
             return np.full(len(cells), np.nan)
 
     def check(self) -> ColumnCheck:
-        """Return the counts."""
+        """Return the counts of the column."""
         number = isinstance(self.declared, Numeric)
         misread = {"not_a_number" if number else "no_declared_level": self._misread.finding}
         return ColumnCheck(
@@ -345,10 +346,11 @@ class _TableColumn:
 
 
 class _FormulaColumn:
-    """The counts of rows in which a formula has no value, or a value outside its declared bounds.
+    """Counts of rows in which a formula has no value, or a value outside its declared bounds.
 
-    A formula is finite wherever the columns it uses are present, because it sees them within their bounds, and a design
-    rejects a formula that could fail there. Only bounds declared for the formula itself can clip it.
+    A formula has a finite value wherever its columns have values: these are first clipped to their bounds, and a design
+    rejects formulas that could fail within these bounds. Only bounds declared for the formula itself can clip its
+    values.
     """
 
     def __init__(self, design: Design, name: str) -> None:
@@ -360,7 +362,7 @@ class _FormulaColumn:
         self._none, self._low, self._high = Tally(), Tally(), Tally()
 
     def count(self, taken: Mapping[str, FloatArray], usable: Mapping[str, Flags], source: Source) -> None:
-        """Count a batch from the values of the columns that the formula uses."""
+        """Count a batch, given the values of the columns that the formula uses."""
         ready = np.logical_and.reduce([usable[name] for name in self._used])
         self._none.add(~ready, source.place)
         if self._clipped is not None:
@@ -373,7 +375,7 @@ class _FormulaColumn:
                 tally.add(marks, source.place)
 
     def check(self) -> ColumnCheck:
-        """Return the counts."""
+        """Return the counts of the formula."""
         return ColumnCheck(
             self.name,
             "formula",
@@ -385,7 +387,7 @@ class _FormulaColumn:
 
 
 class _Persons:
-    """The counts of rows by individual, grouped as in a release, and of rows without an id."""
+    """Counts of rows by individual, grouped as in a release, and of rows without an id."""
 
     def __init__(self, design: Design, threads: int) -> None:
         self.name = str(design.unit.id)
@@ -405,7 +407,7 @@ class _Persons:
         self._cap.__exit__(*raised)
 
     def count(self, batch: RecordBatch, fits: Flags, source: Source) -> Flags:
-        """Count a batch, and return which valid rows have an id."""
+        """Count a batch, and return which of its valid rows have an id."""
         try:
             persons, known = known_ids(self.name, batch.column(self.name), total=True)
         except DataError as error:
@@ -427,7 +429,7 @@ class _Persons:
         return IndividualCheck(persons, self._max_rows, over, beyond)
 
     def column(self) -> ColumnCheck:
-        """Return the id as a column. Rows without an id are dropped if no rule of the design raises errors."""
+        """Return the counts of the id column. Rows without an id are dropped if no rule of the design is `error`."""
         rule = "drop" if self._total else "error"
         return ColumnCheck(self.name, "id", rule, missing=self._nobody.finding, problem=self._problem)
 
@@ -439,7 +441,7 @@ def _kind(column: Column) -> Kind:
 
 
 def _stops(design: Design, checks: list[ColumnCheck], rows: int) -> list[str]:
-    """List the reasons why a release would stop: wrong types, cells under the rule `error`, or no rows."""
+    """List the reasons why a release would stop, such as wrong types, cells under the rule `error`, or no rows."""
     reasons = []
     for column in checks:
         if column.problem is not None:
@@ -487,7 +489,7 @@ _MISREAD: Final = {
 
 
 def above(check: CheckNotForPublication) -> list[tuple[str, str]]:
-    """Return the labelled lines above the table."""
+    """Return the labels and texts of the lines above the table."""
     fit = f"{check.rows_fit:,} of {check.rows_read:,} would be included in a release"
     lines = [("Rows read", f"{check.rows_read:,}"), ("Rows that fit", fit)]
     people = check.persons
@@ -498,12 +500,12 @@ def above(check: CheckNotForPublication) -> list[tuple[str, str]]:
 
 
 def cells(check: CheckNotForPublication) -> list[list[str]]:
-    """Return the cells of the table, with blanks where a count does not apply."""
+    """Return the cells of the table. A cell is blank where a count does not apply."""
     return [_row(column) for column in check.columns]
 
 
 def below(check: CheckNotForPublication) -> list[str]:
-    """Return the notes below the table: positions, reasons to stop, and advice."""
+    """Return the notes below the table, which are positions, reasons to stop, and advice."""
     notes = [note for column in check.columns for note in _notes(column, check.numbered)]
     if notes:
         notes.append(_NUMBERED[check.numbered])
@@ -565,7 +567,7 @@ def _notes(column: ColumnCheck, numbered: str) -> list[str]:
 
 
 def _where(finding: Finding) -> str:
-    """Format a count with the positions of the first rows.
+    """Format a count, followed by the positions of the first rows.
 
     >>> _where(Finding(7, (Place(2, "line"), Place(5, "line"))))
     '7, first in lines 2, 5'
@@ -592,8 +594,8 @@ def check(
 ) -> CheckNotForPublication:
     """Count exactly how a table fits its design, before any budget is spent. NOT FOR PUBLICATION.
 
-    The table is read as in `discreet.release`, in one pass and in memory that does not grow with the rows. The check
-    reports all problems at once, because it counts a cell that would stop a release like any other. It quotes no cells
+    The table is read as in `discreet.release`, in one pass and in memory that does not grow with the number of rows.
+    The check reports all problems at once, because cells that would stop a release are only counted. It quotes no cells
     and proposes no bounds. The counts are exact, so they must not leave the curator.
 
     Parameters
@@ -601,19 +603,19 @@ def check(
     data
         Any table that `discreet.release` reads.
     design
-        Bounds, levels and rules, declared without looking at the data. Spelling, units, separators and types may be
-        corrected after a check. Changing a bound because of the data leaks information that no budget accounts for.
+        Bounds, levels and rules, declared without looking at the data. You may correct spelling, units, separators and
+        types after a check. Changing a bound because of the data leaks information that no budget accounts for.
     reading
         Format of CSV files, as for `discreet.release`.
     compute
-        Settings of the computation. They cannot change the result.
+        Settings of the computation, which do not affect the result.
 
     Returns
     -------
     CheckNotForPublication
         Number of rows read, number of rows that a release would include, and for each column the cells that are
-        missing, not a number, not a declared level, or clipped. For the first five of each, the line of a CSV file or
-        the index of the row is listed.
+        missing, not a number, not a declared level, or clipped. The first five of each are listed by their line in a
+        CSV file or by the index of their row.
 
     Examples
     --------

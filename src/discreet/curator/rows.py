@@ -24,9 +24,9 @@ from discreet.tables.cells import write_scaled
 
 
 class Rows(ABC):
-    """A reusable column-major buffer of rows of integers, stored as doubles.
+    """Encoder of rows as integers, with a reusable column-major buffer. The integers are stored as doubles.
 
-    A row depends only on the same row of the table and on public numbers. Its first integer is the constant.
+    An encoded row depends only on the same row of the table and on public numbers. Its first integer is the constant.
     """
 
     def __init__(self, size: int, unit: int, chunk_rows: int) -> None:
@@ -37,11 +37,11 @@ class Rows(ABC):
 
     @abstractmethod
     def completed(self, settled: Sequence[FloatArray]) -> list[FloatArray]:
-        """Compute the arrays of the columns to write from the arrays of the table's columns."""
+        """Compute the arrays that are encoded from the imputed arrays of the table columns."""
 
     @abstractmethod
     def _write(self, arrays: Sequence[FloatArray], block: FloatArray) -> None:
-        """Write all integers of the rows except the constant."""
+        """Write all integers of the rows, except the constant, to a block."""
 
     @property
     def capacity(self) -> int:
@@ -49,14 +49,17 @@ class Rows(ABC):
         return int(self._buffer.shape[1])
 
     def encoded(self, arrays: Sequence[FloatArray]) -> FloatArray:
-        """Encode one batch of imputed arrays in a new array."""
+        """Encode the imputed arrays of a batch in a new block."""
         block = np.empty((self._buffer.shape[0], arrays[-1].shape[-1]))
         block[0] = self._unit
         self._write(arrays, block)
         return block
 
     def add(self, arrays: Sequence[FloatArray]) -> Iterator[FloatArray]:
-        """Add the imputed arrays of one batch. Yield full chunks, each valid until the next one is requested."""
+        """Encode the imputed arrays of a batch, and yield the chunks that are full.
+
+        A chunk is valid until the next one is requested.
+        """
         rows = arrays[-1].shape[-1]
         start = 0
         while start < rows:
@@ -70,14 +73,14 @@ class Rows(ABC):
                 self._used = 0
 
     def rest(self) -> FloatArray:
-        """Return the rows after the last full chunk, which may be none."""
+        """Return the rows that follow the last full chunk. There may be none."""
         return self._buffer[:, : self._used]
 
 
 class GridRows(Rows):
-    """Rows (1, x, y) in grid steps, integers of absolute value at most `2**grid_bits`.
+    """Encoder of rows (1, x, y) in grid steps, which are integers of absolute value at most `2**grid_bits`.
 
-    In a design with weights, the last entry of a row is its weight, with `2**weight_bits` steps for the largest weight.
+    In a design with weights, the last entry of a row is its weight, where `2**weight_bits` is the largest weight.
     """
 
     def __init__(self, design: Design, domain: RowDomain, chunk_rows: int, size: int | None = None) -> None:
@@ -88,7 +91,7 @@ class GridRows(Rows):
         self._domain = domain
 
     def completed(self, settled: Sequence[FloatArray]) -> list[FloatArray]:
-        """Compute the arrays of the released columns, regressors first, and of the weights if there are any."""
+        """Compute the arrays of the regressors, of the target and, if the design has weights, of the weights."""
         base = dict(zip(self._design.table_columns, settled, strict=True))
         wanted = [*self._columns, *([] if self._design.weights is None else [self._design.weights])]
         return completed(self._design.columns, wanted, base)
@@ -107,13 +110,13 @@ class GridRows(Rows):
 
 
 class SettledRows(Rows):
-    """The imputed cells of the table's columns before bounds are known, each a finite double stored as two integers."""
+    """Encoder of imputed cells while bounds are unknown. Each cell is a double, stored as two integers."""
 
     def __init__(self, design: Design, domain: RowDomain, chunk_rows: int) -> None:
         super().__init__(settled_size(design), domain.unit, chunk_rows)
 
     def completed(self, settled: Sequence[FloatArray]) -> list[FloatArray]:
-        """Return the cells unchanged."""
+        """Return the imputed arrays unchanged."""
         return list(settled)
 
     def _write(self, arrays: Sequence[FloatArray], block: FloatArray) -> None:
@@ -122,12 +125,15 @@ class SettledRows(Rows):
 
 
 def row_size(design: Design) -> int:
-    """Return the number of integers in a row: (1, x, y) and any weight, or imputed cells while bounds are unknown."""
+    """Return the number of integers in an encoded row.
+
+    A row holds (1, x, y) and any weight, or imputed cells while bounds are unknown.
+    """
     return settled_size(design) if design.searched else len(design.released) + (design.weights is not None)
 
 
 def check_known(design: Design) -> None:
-    """Raise SpecError if a column has private bounds that are not estimated yet."""
+    """Raise SpecError if a column has private bounds that have not been estimated yet."""
     if design.searched:
         raise SpecError(
             f"the bounds of {', '.join(map(repr, design.searched))} are private, which only discreet.release supports; "
@@ -141,7 +147,7 @@ def settled_size(design: Design) -> int:
 
 
 def settled_cells(chunk: FloatArray) -> list[FloatArray]:
-    """Recover the imputed cells from rows of `SettledRows`, one array for each column of the table."""
+    """Decode the rows of `SettledRows`, and return an array for each column of the table."""
     return [doubles(chunk[start : start + 2]) for start in range(1, len(chunk), 2)]
 
 
@@ -150,10 +156,10 @@ def settled_cells(chunk: FloatArray) -> list[FloatArray]:
 
 
 class RowDigest:
-    """A digest of grid rows in order, however they are divided into batches.
+    """Digest of a sequence of encoded rows, which does not depend on how they are divided into batches.
 
-    It depends on the design, so only fingerprints of the same design can be compared, and each fingerprint names its
-    design. The digest is returned only under a key.
+    Encoded rows depend on the design, so only fingerprints for the same design can be compared, and each fingerprint
+    names its design. The digest is returned only as a keyed hash.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
     >>> first, second = (RowDigest(design, RowDomain.of(design)) for _ in range(2))
@@ -170,21 +176,21 @@ class RowDigest:
         self._persons = hashlib.sha256()
 
     def add(self, chunk: FloatArray) -> None:
-        """Add rows (1, x, y) in grid steps, one per column, ignoring the constant."""
+        """Add rows (1, x, y) in grid steps, which are the columns of `chunk`. The constant is ignored."""
         self._rows.update(np.ascontiguousarray(chunk[1:].T, dtype="<i4").data)
 
     def add_persons(self, persons: Iterable[str]) -> None:
-        """Add the ids of rows."""
+        """Add the id of each row."""
         texts = (person.encode() for person in persons)
         self._persons.update(b"".join(len(text).to_bytes(8, "big") + text for text in texts))
 
     def keyed(self, key: bytes) -> str:
-        """Return the fingerprint under a secret key."""
+        """Return the fingerprint, which is a hash of the digest with a secret key."""
         both = self._rows.digest() + self._persons.digest()
         return f"rows:{self._kind}:{hmac.new(key, both, hashlib.sha256).hexdigest()}"
 
 
 def digest_kind(design: Design, domain: RowDomain) -> str:
-    """Return a short hash of the design and grid. Only fingerprints with equal hashes can be compared."""
+    """Return a short hash of the design and the grid. Only fingerprints with equal hashes can be compared."""
     read = [design.to_dict(), list(design.columns), domain.grid_bits]
     return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:16]

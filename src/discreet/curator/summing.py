@@ -1,4 +1,4 @@
-"""Sum batches of rows into exact integers. Every engine calls this module."""
+"""Sum batches of rows in exact integers. All engines call this module."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _CODED_FROM: Final = 9
 
 
 class CodedRows(GridRows):
-    """Rows in which level indices replace the indicators of large categories.
+    """Encoder of rows in which a level index replaces the indicators of each large category.
 
     >>> import numpy as np
     >>> design = Design("y", {"y": (-1, 1), "g": [f"g{level}" for level in range(9)]})
@@ -65,13 +65,13 @@ class CodedRows(GridRows):
 
 
 def by_level(sums: Sums, design: Design, domain: RowDomain) -> Sums:
-    """Replace sums of products by the same sums over coded rows, if rows can be coded."""
+    """Replace sums of products by the same sums over coded rows, if the rows of the design can be coded."""
     coding = coding_of(design, domain) if isinstance(sums, ExactGram) else None
     return sums if coding is None else LevelGram(coding, domain.grid_bits)
 
 
 def coding_of(design: Design, domain: RowDomain) -> Coding | None:
-    """Return the layout of coded rows, or None if no category is large or rows cannot be coded.
+    """Return the layout of coded rows, or None if no category is large or if the rows cannot be coded.
 
     >>> design = Design("y", {"y": (-1, 1), "x": (0, 1), "g": list(range(9)), "h": ["u", "v"]})
     >>> coding = coding_of(design, RowDomain.of(design))
@@ -93,7 +93,7 @@ def coding_of(design: Design, domain: RowDomain) -> Coding | None:
 
 
 def _is_coded(column: Column) -> TypeGuard[Categorical]:
-    """Return whether a column has so many levels that sums by level cost less than products of indicators."""
+    """Return whether a column has so many levels that sums by level are cheaper than products of indicators."""
     return isinstance(column, Categorical) and len(column.levels) >= _CODED_FROM
 
 
@@ -111,12 +111,11 @@ def summed(
     clip_counts: bool = False,
     take: Callable[[FloatArray], None] | None = None,
 ) -> Totals:
-    """Sum the rows of some batches exactly. The sums of the parts of a table add up to the sums of the whole table.
+    """Sum the rows of some batches exactly. The sums of the parts of a table add up to the sums of the table.
 
-    The result depends only on the arguments, and on the batches only through the multiset of their rows. Each worker
-    needs separate `sums` (see `Sums.empty`). `chunk_rows` cannot change the result. `take` is called with every chunk
-    of grid rows, which is valid until the call returns. The design, the domain and empty sums can be pickled if the
-    arguments of the sums can.
+    The result depends only on the arguments, and does not depend on the order of the rows. `chunk_rows` does not affect
+    it. Each worker needs its own `sums` (see `Sums.empty`). `take` is called with every chunk of encoded rows, which is
+    valid until the call returns. The design, the domain and empty sums can be pickled if the arguments of the sums can.
 
     >>> import pyarrow as pa
     >>> from discreet.curator.sums.gram import ExactGram
@@ -144,7 +143,10 @@ def summed(
 
 
 def table_rows(design: Design, domain: RowDomain, chunk_rows: int, sums: Sums | None = None) -> Rows:
-    """Return the encoder of rows for these sums: grid rows, coded rows, or imputed cells while bounds are unknown."""
+    """Return the encoder of rows that these sums need.
+
+    It encodes rows on the grid, coded rows, or imputed cells while bounds are unknown.
+    """
     if isinstance(sums, LevelGram):
         coding = sums.coding
         return CodedRows(design, domain, coding, exact_chunk_rows(chunk_rows, coding.width, domain.grid_bits))
@@ -154,7 +156,7 @@ def table_rows(design: Design, domain: RowDomain, chunk_rows: int, sums: Sums | 
 
 
 def totals_of(sums: Sums, count: int, clipped: tuple[int, ...], fitting: tuple[int, int] = (0, 0)) -> Totals:
-    """Build totals from sums and counts."""
+    """Combine sums and counts into totals."""
     cells = sums.cells() if isinstance(sums, CellSums) else None
     return Totals(sums.totals(), sums.unit, count, clipped, fitting, cells)
 

@@ -1,4 +1,4 @@
-"""Sum a table exactly in integers, for a mechanism only."""
+"""Sum a table in exact integers, for a mechanism only."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """A source with its design, summed as often as a mechanism needs, in memory that does not grow with the rows.
+    """Source and design that can be summed as often as a mechanism needs, in memory that does not grow with the rows.
 
-    The source is read once. If `again` is set, or if units are individuals, the included rows are buffered until the
-    table is closed, in memory up to a fixed size and then on disk. All passes see the same rows, even if the source
-    changes or can be read only once. If the design has private bounds, the first pass is over imputed cells, and
-    `resolve` then puts the rows on the grid of the estimated bounds.
+    The source is read only once. If `again` is set, or if the privacy unit is an individual, the included rows are
+    buffered until the table is closed, in memory up to a fixed size and beyond it on disk. All passes therefore see the
+    same rows, even if the source changes or can be read only once. If the design has private bounds, the first pass is
+    over imputed cells. Afterwards, `resolve` encodes the rows on the grid of the estimated bounds.
 
     >>> from discreet.tables.opening import open_source
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
@@ -87,12 +87,15 @@ class Table:
 
     @property
     def fingerprint(self) -> Callable[[bytes], str] | None:
-        """Function from a secret key to a digest of the rows, valid after the first pass, or None without digests."""
+        """Function that returns a digest of the rows for a secret key, or None if rows are not digested.
+
+        It is valid after the first pass.
+        """
         digest = self._digest or self._row_set
         return None if digest is None else digest.keyed
 
     def sums(self, sums: Sums | None = None) -> Totals:
-        """Sum all rows exactly. By default, sum the products of each row."""
+        """Sum all included rows exactly. The default is to sum their products."""
         if not isinstance(sums, SettledSums):
             # other sums are over rows (1, x, y), which do not exist before all bounds are known
             check_known(self._design)
@@ -119,7 +122,7 @@ class Table:
         return Totals(totals.values, totals.unit, self._units, self._clipped, self._fitting, totals.cells)
 
     def resolve(self, design: Design) -> None:
-        """Encode the buffered imputed cells as rows (1, x, y) on the grid of the design with estimated bounds."""
+        """Encode the buffered cells as rows (1, x, y) on the grid of `design`, which has the estimated bounds."""
         settled = cast("KeptParts", self._kept)
         self._design = design
         anew = self._new_parts(self._size)
@@ -142,22 +145,22 @@ class Table:
 
     @property
     def _size(self) -> int:
-        """Number of integers in a row."""
+        """Number of integers in an encoded row."""
         return row_size(self._design)
 
     @property
     def _chunk_rows(self) -> int:
-        """Number of rows summed at a time."""
+        """Number of rows that are summed at a time."""
         return chunk_rows(self._options.chunk_rows, self._size, self._domain.grid_bits)
 
     def _new_parts(self, columns: int) -> KeptParts:
-        """Create a buffer for rows of `columns` integers, which lasts until the table is closed."""
+        """Create buffers for rows of `columns` integers, which last until the table is closed."""
         workers = self._options.workers
         new = partial(KeptRows, columns, self._domain.unit, self._chunk_rows, parts=workers)
         return self._open.enter_context(KeptParts(new, workers))
 
     def _sum_source(self, gram: Sums) -> Totals:
-        """Sum every row of the source that no rule drops, and buffer the rows if they are needed again."""
+        """Sum the rows of the source that no rule drops, and buffer them if they are needed again."""
         # a single worker, because rows are digested in order
         workers = 1 if self._digest is not None else self._options.workers
         columns, batch_rows = self._design.table_columns, self._options.batch_rows
@@ -208,7 +211,10 @@ class Table:
         return reduce(add_totals, found)
 
     def _sum_part(self, part: KeptRows, sums: Sums, anew: KeptRows | None, tick: Tick) -> Totals:
-        """Sum one buffer of rows. If `sums` needs recoded rows, recode them first, and buffer them for later passes."""
+        """Sum one buffer of rows.
+
+        If `sums` needs recoded rows, recode them first, and buffer the recoded rows for later passes.
+        """
         clips = ClipCounter(self._design) if self._marks and not self._recoded else None
 
         def counted(chunk: FloatArray) -> FloatArray:
@@ -236,7 +242,7 @@ class Table:
         return totals_of(sums, 0, () if clips is None else clips.totals())
 
     def _set_aside_by(self, engine: Engine) -> KeptParts:
-        """Buffer the included rows of a table that an engine reads once."""
+        """Buffer the included rows of a table that an engine reads only once."""
         kept = self._new_parts(self._size + self._marks)
         totals = self._counted(engine.set_aside(self._work, kept.add))
         if not self._marks:
@@ -248,7 +254,7 @@ class Table:
         return kept
 
     def _counted(self, done: PartSums) -> Totals:
-        """Check that an engine returned all parts, and return their totals."""
+        """Return the totals from an engine, after checking that they include every part once."""
         done.check_complete()
         totals = done.totals
         self._units, self._fitting = totals.count, totals.fitting
@@ -257,7 +263,7 @@ class Table:
         return totals
 
     def _set_aside_persons(self) -> KeptParts:
-        """Read the source and buffer the included rows, grouped by individual."""
+        """Read the source, and buffer the included rows grouped by individual."""
         from discreet.curator.individuals import IndividualCap, known_ids
 
         name = str(self._design.unit.id)
@@ -287,7 +293,7 @@ class Table:
         return kept
 
     def _taking(self, kept: KeptRows | None) -> Callable[[FloatArray], None] | None:
-        """Return the function that buffers and digests each chunk of the source, or None if neither is needed."""
+        """Return a function that buffers and digests a chunk of the source, or None if neither is needed."""
         if kept is None and self._digest is None:
             return None
 
@@ -309,6 +315,6 @@ def accumulate(
     *,
     clip_counts: bool = False,
 ) -> Totals:
-    """Sum a source exactly in one pass. See `Table.sums`."""
+    """Sum a source exactly in one pass, as `Table.sums` does."""
     with Table(source, design, domain, options, clip_counts=clip_counts) as table:
         return table.sums(sums)

@@ -1,8 +1,7 @@
-"""Run threads that work on one table, with a reproducible error.
+"""Run threads that work on one table, so that the reported error does not depend on timing.
 
-Which thread fails first depends on timing, but the reported error must not. It is the error in the earliest part of the
-table, as if the parts were read in sequence. The caller's thread waits and reports progress. An interrupt in this
-thread stops all other threads first.
+If several threads fail, the reported error is that in the earliest part of the table, as if the parts were read one
+after another. The calling thread waits and reports progress. If it is interrupted, it first stops all other threads.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ Tick: TypeAlias = Callable[[], None]
 
 
 class _InVainError(Exception):
-    """The signal that a job is no longer needed, because an earlier part failed or the run was stopped."""
+    """Signal that a job is no longer needed, because an earlier part failed or the run was stopped."""
 
 
 def each_part(jobs: Sequence[Callable[[Tick], Result]], notice: Callable[[], None] | None = None) -> list[Result]:
-    """Run each job in a separate thread. Return the results in order, or raise the error of the earliest job.
+    """Run each job in its own thread. Return the results in order, or raise the error of the earliest failed job.
 
-    Each job calls its argument between two pieces of work. `notice` is called in this thread after each piece of work.
+    Each job calls its argument after every piece of work. `notice` is then called in the calling thread.
 
     >>> each_part([lambda tick: "first", lambda tick: "second"])
     ['first', 'second']
@@ -68,7 +67,7 @@ class _Parts(Generic[Result]):
         self.events: queue.SimpleQueue[bool | None] = queue.SimpleQueue()
 
     def stop_from(self, index: int) -> None:
-        """Cancel the jobs from this index on."""
+        """Cancel the jobs from `index` on."""
         with self._lock:
             self._needed = min(self._needed, index)
 
@@ -97,11 +96,11 @@ class _Parts(Generic[Result]):
 def shared_out(
     items: Iterable[Item], jobs: Sequence[Callable[[Iterator[Item]], Result]], notice: Callable[[], None] | None = None
 ) -> list[Result]:
-    """Read items in this thread, distribute them to jobs in separate threads, and return the results of all jobs.
+    """Read items in the calling thread, distribute them among jobs in other threads, and return their results.
 
-    Which job receives an item depends on timing. The raised error is the error at the earliest item, whether reading or
-    processing failed. A single item is processed in this thread. At most as many items as jobs are read ahead. `notice`
-    is called in this thread after each item is handed over.
+    Which job receives an item depends on timing. If reading or processing fails, the error at the earliest item is
+    raised. A single item is processed in the calling thread. At most as many items are read ahead as there are jobs.
+    `notice` is called in the calling thread after each item is handed over.
 
     >>> sum(shared_out(range(5), [sum, sum]))
     10
@@ -157,11 +156,11 @@ class _Shared(Generic[Item, Result]):
 
     @property
     def earliest(self) -> BaseException | None:
-        """The error at the earliest item, or None if no job failed."""
+        """Error at the earliest item, or None if no job failed."""
         return self._errors[min(self._errors)] if self._errors else None
 
     def hand(self, item: Item) -> bool:
-        """Hand over an item as soon as a job is free. Return False once a job has failed."""
+        """Hand over an item as soon as there is room for it. Return False if a job has failed."""
         with self._changed:
             self._changed.wait_for(lambda: self._errors or len(self._waiting) < len(self._jobs))
             if self._errors:
@@ -178,7 +177,7 @@ class _Shared(Generic[Item, Result]):
             self._changed.notify_all()
 
     def abandon(self) -> None:
-        """Signal that no more items follow, and discard waiting items."""
+        """Discard waiting items, and signal that no more items follow."""
         with self._changed:
             self._waiting.clear()
             self._closed = True
@@ -219,7 +218,7 @@ def _join(thread: threading.Thread) -> None:
 
 
 def ticked(items: Iterable[Item], tick: Tick) -> Iterator[Item]:
-    """Yield the items and call `tick` after the work on each."""
+    """Yield the items, and call `tick` after the work on each item."""
     for item in items:
         yield item
         tick()

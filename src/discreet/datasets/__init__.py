@@ -1,7 +1,7 @@
 """Public and simulated tables with declared designs, and access to a user's files by path.
 
-The public tables were published long ago, and the simulated ones are drawn from fixed seeds. Nothing here reads a row
-of a user's file, derives a bound from rows, or uses the network.
+The public tables were published long ago, and the simulated tables are drawn from seeds. No function here reads rows of
+a user's file, computes bounds from rows, or uses the network.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Load data sets by name, or a user's files by path."""
+"""Load data sets by name, and prepare a user's files by path."""
 
 from __future__ import annotations
 
@@ -50,21 +50,22 @@ def load(
     rows: int | None = None,
     seed: int | None = None,
 ) -> Dataset:
-    """Load a data set by name, or prepare a user's files for a release by path.
+    """Load a data set by name, or prepare a user's files for a release.
 
-    A `PathLike` is taken as a path, and so is text that contains a separator or ends in `.parquet`, `.csv`, `.arrow`,
-    `.feather` or `.ipc`. Write `./folder` for a folder in the working directory. Files are not read here. The
-    attribute `data` of the result is the absolute path, which `discreet.release` reads in batches.
+    A `PathLike` is a path. Text is a path if it contains a separator or ends in `.parquet`, `.csv`, `.arrow`,
+    `.feather` or `.ipc`. Write `./folder` for a folder in the working directory. The rows of these files are not read
+    here. The attribute `data` of the result is the absolute path, and `discreet.release` reads the files in batches.
 
     Parameters
     ----------
     name : str or path-like
-        One of `names()`, in upper or lower case, or the path of a file, of a folder of Parquet files, or a pattern
-        such as `data/*.csv`.
+        Either one of `names()`, in upper or lower case, or the path of a file or of a folder of Parquet files, or a
+        pattern such as `data/*.csv`.
     design : Design, optional
-        Required for a path, because only the owner knows what is public. Named data sets come with a design.
+        Design of the files. It is required for a path, because only the owner knows what is public. Named data sets
+        have their own design.
     rows, seed : int, optional
-        Number of rows and seed of a simulated table.
+        Number of rows and random seed of a simulated table.
 
     Returns
     -------

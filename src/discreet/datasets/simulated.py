@@ -1,4 +1,4 @@
-"""Simulate columns from uniform numbers, and tables from a design."""
+"""Simulate columns from uniform random numbers, and tables from a design."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CodeArray: TypeAlias = npt.NDArray[np.intp]
 
 
 class Draws:
-    """Random columns with `rows` cells from a seed. The same calls in the same order give the same columns."""
+    """Generator of random columns with `rows` cells. The same seed and the same calls give the same columns."""
 
     def __init__(self, rows: int, seed: int) -> None:
         for name, value, least in (("rows", rows, 1), ("seed", seed, 0)):
@@ -39,27 +39,27 @@ class Draws:
         self._rng = np.random.default_rng(seed)
 
     def uniform(self) -> FloatArray:
-        """Draw numbers from [0, 1)."""
+        """Draw numbers uniformly from [0, 1)."""
         return self._rng.random(self._rows)
 
     def bell(self, mean: float, sd: float) -> FloatArray:
-        """Draw bell-shaped numbers within three standard deviations, as scaled sums of three uniform numbers."""
+        """Draw approximately normal numbers within three standard deviations, from sums of three uniform numbers."""
         total = self.uniform() + self.uniform() + self.uniform()
         # a sum of three uniform numbers has mean 3/2 and variance 3/12
         return mean + 2 * sd * (total - 1.5)
 
     def share(self, probability: float) -> npt.NDArray[np.bool_]:
-        """Draw booleans that are true with this probability."""
+        """Draw booleans that are true with the given probability."""
         return self.uniform() < probability
 
     def codes(self, shares: Sequence[float]) -> CodeArray:
-        """Draw codes 0, 1, ... with the given probabilities, which must sum to 1."""
+        """Draw the integers 0, 1, ... with the given probabilities, which must sum to 1."""
         # the last code takes the rounding error of the sum
         return np.searchsorted(np.cumsum(shares)[:-1], self.uniform(), side="right")
 
 
 def linear(coefficients: Mapping[str, float], columns: Mapping[str, npt.ArrayLike]) -> FloatArray:
-    """Return the intercept plus the sum of each coefficient times the column with its name.
+    """Return the linear predictor: the intercept plus the sum of each coefficient times its column.
 
     >>> linear({"Intercept": 1.0, "x": 2.0, "g[b]": -1.0}, {"x": [0, 1], "g[b]": [True, False]}).tolist()
     [0.0, 3.0]
@@ -79,7 +79,9 @@ def simulated(
     sd: float,
     **about: Any,  # noqa: ANN401  # name, title, reasons and note of the data set
 ) -> Dataset:
-    """Simulate a target that is linear in numbers and levels. Bell-shaped noise is drawn last and added.
+    """Simulate a target that is linear in numeric columns and factor levels.
+
+    Approximately normal noise is added to the target. It is drawn after all columns.
 
     >>> draw, design = Draws(rows=4, seed=1), Design("y", {"y": (0, 9), "x": (0, 1)})
     >>> about = {"name": "example", "title": "y on x", "reasons": {}, "note": "synthetic"}
@@ -113,7 +115,7 @@ def simulated_rows(
     target_spread: float | None = None,
     assume: Assume | None = None,
 ) -> Table:
-    """Simulate rows for a design, so that everything can be tried before the real table is opened.
+    """Simulate rows for a design, so that every step can be tried before the real table is opened.
 
     Numbers lie within their declared bounds, all levels are declared, and no cell is missing. The target is linear in
     the other columns, plus noise. If the target has a formula, it is computed from its columns. No real data is used.
@@ -121,18 +123,18 @@ def simulated_rows(
     Parameters
     ----------
     design : Design
-        The declarations. Numbers with private bounds lie between -100 and 100 and within their declared range.
+        The declarations. Numbers with private bounds are drawn between -100 and 100 and within their declared range.
     rows : int
         Number of rows, at most a million.
     seed : int
-        The same seed gives the same rows if the NumPy version is the same.
+        Random seed. The same seed gives the same rows with the same version of NumPy.
     rsquared, spread, target_spread, assume
         Assumptions about the table, as for `discreet.plan`. Slopes and correlations are not used.
 
     Returns
     -------
     pyarrow.Table
-        The columns that a release reads, and the id of the unit if there is one.
+        The columns that a release reads, including the id column if the design has one.
 
     Examples
     --------
@@ -168,7 +170,7 @@ def _default_range(declared: tuple[float, float]) -> tuple[float, float]:
 
 
 class _Rows:
-    """Simulation column by column. The target is computed from the columns drawn before it."""
+    """Simulation of a table, column by column. The target is computed from the columns drawn before it."""
 
     def __init__(self, design: Design, assumptions: Assumptions, rows: int, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
@@ -181,7 +183,7 @@ class _Rows:
             self._drawn[design.target] = self._target(design.table_columns[design.target])
 
     def array(self, name: str, column: Base) -> Array:
-        """Convert a column to the type that a real table would have."""
+        """Convert a simulated column to the Arrow type that it would have in a real table."""
         import pyarrow as pa
 
         values = self._drawn[name]
@@ -194,12 +196,15 @@ class _Rows:
         return pa.array(values)
 
     def persons(self, most: int) -> Any:  # noqa: ANN401  # an array of integers
-        """Draw ids such that every individual has between one and `most` rows."""
+        """Draw ids with between one and `most` rows for every individual."""
         counts = self._rng.integers(1, most + 1, self._rows)
         return np.repeat(np.arange(self._rows), counts)[: self._rows]
 
     def _values(self, name: str, column: Base) -> FloatArray:
-        """Draw numbers, booleans as 0 and 1, or level codes, and store their contribution to the target."""
+        """Draw the values of a column, and store its contribution to the target.
+
+        Booleans are drawn as 0 and 1, and levels as their codes. Weights do not contribute to the target.
+        """
         assumption = self._assumptions.supposed[name]
         if isinstance(column, Categorical):
             # the last level takes the rounding error of the sum
@@ -221,7 +226,7 @@ class _Rows:
             self._scores.append((values - values.mean()) / values.std())
 
     def _numbers(self, column: Numeric, assumption: ColumnAssumption) -> FloatArray:
-        """Draw from a beta distribution on the bounds with the assumed mean and standard deviation."""
+        """Draw from a beta distribution, stretched to the bounds, with the assumed mean and standard deviation."""
         low, high = column.bounds
         width = high - low
         mean, variance = ((assumption.mean or 0.0) - low) / width, ((assumption.sd or 0.0) / width) ** 2

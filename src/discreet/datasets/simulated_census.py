@@ -1,4 +1,4 @@
-"""A simulated census table: log weekly income on schooling, experience, sex and region."""
+"""Simulate a census table: log weekly income on schooling, experience, sex and region."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def simulated_census(rows: int = ROWS, seed: int = SEED) -> Dataset:
     Parameters
     ----------
     rows, seed : int
-        Number of rows, and the seed. The same seed gives the same rows.
+        Number of rows and random seed. The same seed gives the same rows.
 
     Returns
     -------

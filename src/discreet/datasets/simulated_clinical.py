@@ -1,4 +1,4 @@
-"""A simulated clinical trial: blood pressure after treatment on blood pressure before, treatment arm and patient."""
+"""Simulate a clinical trial: blood pressure after treatment on baseline pressure, covariates and treatment arm."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def simulated_clinical(rows: int = ROWS, seed: int = SEED) -> Dataset:
     Parameters
     ----------
     rows, seed : int
-        Number of rows, and the seed. The same seed gives the same rows.
+        Number of rows and random seed. The same seed gives the same rows.
 
     Returns
     -------

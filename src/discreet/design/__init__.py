@@ -1,6 +1,5 @@
-"""Declarations made before any data is opened.
+"""What is declared about a table before any data is opened.
 
-Input: the names, bounds, levels and rules that a person declares.
-Output: a `Design` and its `RowDomain`, the public geometry of a scaled row.
-Bounds, levels, scales and types are never learned from rows.
+The curator declares names, bounds, levels and rules. They determine a `Design` and its `RowDomain`, the set of possible
+scaled rows. Bounds, levels, scales and types are never computed from rows.
 """

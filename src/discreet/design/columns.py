@@ -1,4 +1,4 @@
-"""Define the kinds of declared columns and their interactions."""
+"""Define the kinds of columns that can be declared, and their interactions."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """The interaction of a category with a number, a boolean or another category.
+    """Interaction of a categorical column with a number, a boolean or another categorical column.
 
-    `factors` holds the names and declarations of the one or two categories, and `number` the name of the number or
-    boolean, if there is one. `bounds` is None if every entry is 0 or 1. `whole` says whether the reference level has a
-    column too.
+    `factors` holds the name and declaration of each categorical column, and `number` the name of the number or boolean,
+    if there is one. `bounds` are the bounds of the number, or None if every entry is 0 or 1. `whole` is true if the
+    reference level also has a column.
     """
 
     formula: Formula
@@ -51,7 +51,7 @@ class Interaction:
 
     @property
     def codes(self) -> tuple[tuple[int, ...], ...]:
-        """Indices of the levels of each released column."""
+        """Level indices of each released column, one for each categorical column of the interaction."""
         kept = [range(len(factor.levels)) if self.whole else factor.indicator_codes for _, factor in self.factors]
         return tuple(product(*kept))
 
@@ -62,17 +62,17 @@ class Interaction:
 
     @property
     def mid(self) -> float:
-        """The value that is scaled to 0."""
+        """Value that is scaled to 0."""
         return 0.0 if self.bounds is None else self.bounds[0] + (self.bounds[1] - self.bounds[0]) / 2
 
     @property
     def half(self) -> float:
-        """The size of one scaled unit, in original units."""
+        """Size of one scaled unit in original units."""
         return 1.0 if self.bounds is None else (self.bounds[1] - self.bounds[0]) / 2
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The level, or the two levels separated by a comma, of each released column."""
+        """Label of each released column: its level, or its two levels separated by a comma."""
         return tuple(
             ",".join(str(factor.levels[code]) for (_, factor), code in zip(self.factors, codes, strict=True))
             for codes in self.codes
@@ -83,9 +83,10 @@ class Interaction:
         return tuple(f"{name}[{label}]" for label in self.labels)
 
     def scaled(self, values: Mapping[str, FloatArray]) -> FloatArray:
-        """Return the scaled values of the block, shape (released columns, rows).
+        """Return the scaled values of the released columns, shape (released columns, rows).
 
-        `values` holds the level indices of each category, and the values of the number inside its bounds.
+        `values` holds the level indices of each categorical column, and the values of the number, clipped to its
+        bounds.
         """
         # imported here because a design without data does not need NumPy
         import numpy as np
@@ -103,7 +104,7 @@ class Interaction:
         return block
 
     def to_dict(self) -> dict[str, object]:
-        """Return the table `[columns.NAME]` of design.toml."""
+        """Return the declaration as in the table `[columns.NAME]` of design.toml."""
         return {"formula": self.formula.text}
 
 
@@ -116,7 +117,7 @@ Cell: TypeAlias = float | bool | Level
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """The rule that replaces a missing cell by a declared value."""
+    """Rule that replaces a missing cell by a declared value."""
 
     value: Cell
 
@@ -126,27 +127,27 @@ Missing: TypeAlias = Literal["error", "drop", "mark"] | Fill
 
 
 class _OneNumber:
-    """Base class of numbers and booleans, which have exactly one released column."""
+    """Base class of numeric and boolean columns, which have exactly one released column."""
 
     __slots__ = ()
     missing: Missing
 
     @property
     def fill(self) -> float | None:
-        """The number that replaces a missing cell, or None if no fill value is declared."""
+        """Number that replaces a missing cell, or None if no fill value is declared."""
         return float(self.missing.value) if isinstance(self.missing, Fill) else None
 
     def released(self, name: str) -> tuple[str, ...]:
-        """Return the names of the released columns."""
+        """Return the name of the released column."""
         return (name,)
 
 
 @dataclass(frozen=True, slots=True)
 class Numeric(_OneNumber):
-    """A number with declared bounds, clipped to them and scaled to [-1, 1] as (x - mid) / half.
+    """Numeric column, whose values x are clipped to declared bounds and scaled to (x - mid) / half in [-1, 1].
 
-    A date is stored as the number of days since 1970-01-01. A cell equal to one of `missing_codes` is missing. A column
-    with private bounds has a public range `within`. A release estimates the bounds inside this range and then sets
+    A date is stored as the number of days since 1970-01-01. A cell that equals one of `missing_codes` is missing. A
+    column with private bounds has a public range `within`. A release estimates the bounds inside this range and sets
     `found`. Until then, `bounds` equals `within`.
 
     >>> Numeric((18, 90)).mid, Numeric((18, 90)).half
@@ -211,17 +212,17 @@ class Numeric(_OneNumber):
 
     @property
     def range_text(self) -> str:
-        """The public range, or else the bounds, as text."""
+        """Text of the public range of private bounds, or of the declared bounds."""
         low, high = self.within or self.bounds
         return f"[{self.value_text(low)}, {self.value_text(high)}]"
 
     def value_text(self, value: float, digits: str = "") -> str:
-        """Return a value of the column as text."""
+        """Format a value of the column. `digits` is a precision such as ".3", which dates ignore."""
         return date_text(value) if self.is_date else f"{value:{digits}g}"
 
     @classmethod
     def private(cls, within: tuple[float, float], missing: Missing = "error") -> Numeric:
-        """Declare a number with private bounds inside a public range."""
+        """Declare a numeric column whose bounds are private and lie inside a public range."""
         return cls(within, missing, within=within)
 
     @property
@@ -231,7 +232,7 @@ class Numeric(_OneNumber):
 
     @property
     def mid(self) -> float:
-        """The middle of the bounds, which is scaled to 0."""
+        """Middle of the bounds, which is scaled to 0."""
         low, high = self.bounds
         return low + (high - low) / 2
 
@@ -242,7 +243,7 @@ class Numeric(_OneNumber):
         return (high - low) / 2
 
     def to_dict(self) -> dict[str, object]:
-        """Return the table `[columns.NAME]` of design.toml."""
+        """Return the declaration as in the table `[columns.NAME]` of design.toml."""
         entry = _formula_entry(self) | _bounds_entry(self)
         if self.is_date and isinstance(self.missing, Fill):
             entry["missing"] = {"fill": date_text(float(self.missing.value))}
@@ -254,7 +255,7 @@ class Numeric(_OneNumber):
 
 @dataclass(frozen=True, slots=True)
 class Boolean(_OneNumber):
-    """A column of truth values, stored as 0 and 1."""
+    """Boolean column, stored as 0 and 1."""
 
     missing: Missing = "error"
     formula: Formula | None = field(default=None, repr=False)
@@ -268,14 +269,14 @@ class Boolean(_OneNumber):
         problems.check()
 
     def to_dict(self) -> dict[str, object]:
-        """Return the table `[columns.NAME]` of design.toml."""
+        """Return the declaration as in the table `[columns.NAME]` of design.toml."""
         declared = {} if self.formula else {"dtype": "bool", **_missing_entry(self.missing)}
         return _formula_entry(self) | declared
 
 
 @dataclass(frozen=True, slots=True)
 class Categorical:
-    """A column with declared levels, released as an indicator for each level except the reference.
+    """Categorical column with declared levels, released as one indicator for each level except the reference.
 
     >>> Categorical(("north", "south", "east")).released("region")
     ('region[south]', 'region[east]')
@@ -310,7 +311,7 @@ class Categorical:
 
     @property
     def indicator_codes(self) -> tuple[int, ...]:
-        """Indices of all levels except the reference, in declared order."""
+        """Indices of the levels that have an indicator, which are all except the reference, in declared order."""
         return tuple(code for code, level in enumerate(self.levels) if level != self.reference)
 
     def released(self, name: str) -> tuple[str, ...]:
@@ -318,7 +319,7 @@ class Categorical:
         return tuple(f"{name}[{self.levels[code]}]" for code in self.indicator_codes)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the table `[columns.NAME]` of design.toml."""
+        """Return the declaration as in the table `[columns.NAME]` of design.toml."""
         entry: dict[str, object] = _formula_entry(self) or {"levels": list(self.levels)}
         if self.reference != self.levels[0]:
             entry["reference"] = self.reference
@@ -328,9 +329,9 @@ class Categorical:
 
 @dataclass(frozen=True, slots=True)
 class SplineBasis:
-    """The basis functions of a spline, which are nonnegative and whose squares sum to at most 1 in every row.
+    """Basis functions of a spline, which are nonnegative and whose squares sum to at most 1 in every row.
 
-    `ranges` holds the declared ranges of the columns in the formula.
+    `ranges` holds the ranges of the columns in the formula.
     """
 
     formula: Formula
@@ -341,13 +342,13 @@ class SplineBasis:
         return tuple(f"{name}[{position}]" for position in range(1, self.formula.width + 1))
 
     def to_dict(self) -> dict[str, object]:
-        """Return the table `[columns.NAME]` of design.toml."""
+        """Return the declaration as in the table `[columns.NAME]` of design.toml."""
         return {"formula": self.formula.text}
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A column declared by a formula, before its bounds or levels are computed."""
+    """Column declared by a formula, before its bounds or levels are computed."""
 
     formula: Formula
     bounds: tuple[float, float] | None = None
@@ -356,7 +357,7 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """The column that says which individual a row belongs to. The curator reads it and never releases it."""
+    """Column that identifies the individual to whom a row belongs. The curator reads it, and it is never released."""
 
     missing: Missing = "error"
 
@@ -376,14 +377,14 @@ _LARGEST_LEVEL: Final = 2**53
 
 
 def bad_cell(column: Base) -> str:
-    """Describe an invalid cell without showing it."""
+    """Describe what is wrong with an invalid cell, without showing the cell."""
     if isinstance(column, Numeric):
         return "not a date" if column.is_date else "not a finite number"
     return "none of true, false, 1 and 0" if isinstance(column, Boolean) else "none of the declared levels"
 
 
 def remedy(column: Base) -> str:
-    """Return the advice for an invalid cell. Dropping rows comes last, because it may drop every row."""
+    """Return advice on invalid cells. Dropping rows is mentioned last, because it may drop every row."""
     if isinstance(column, Numeric) and column.is_date:
         declared = "fix the table, with dates written like 2019-01-31"
     elif isinstance(column, Numeric):
@@ -429,7 +430,7 @@ def _code_list(codes: object) -> tuple[Any, ...]:
 
 
 def _level_codes(declared: object, plain: list[Level]) -> tuple[Level, ...]:
-    """Check that missing codes have the type of the levels and are not levels themselves."""
+    """Check that missing codes have the type of the levels and are not themselves levels."""
     codes = _code_list(declared)
     for code in codes:
         if plain and type(code) is not type(plain[0]):
@@ -441,7 +442,7 @@ def _level_codes(declared: object, plain: list[Level]) -> tuple[Level, ...]:
 
 
 def _level_faults(levels: tuple[Level, ...], plain: list[Level]) -> Iterator[str]:
-    """Yield the problems of declared levels. `plain` are the levels that are text or integers."""
+    """Yield the problems of declared levels. `plain` holds the levels that are text or integers."""
     if not levels:
         yield "levels are blank; list every value that can occur, using public knowledge only"
         return
@@ -469,7 +470,7 @@ def _level_faults(levels: tuple[Level, ...], plain: list[Level]) -> Iterator[str
 
 
 def checked_bounds(bounds: tuple[float, float], *, dates: bool = False) -> tuple[float, float]:
-    """Return the bounds as floats. They must be finite, increasing and far enough apart for double precision."""
+    """Return the bounds as floats after checking that they are finite, increasing and far enough apart."""
     if any(isinstance(bound, str) and not bound for bound in bounds):
         raise SpecError("bounds are blank; declare the lowest and highest possible value, using public knowledge only")
     if len(bounds) != 2 or not all(is_number(bound) for bound in bounds):

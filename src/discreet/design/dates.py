@@ -25,7 +25,7 @@ _ISO: Final = re.compile(ISO.removesuffix("$"), re.ASCII)
 
 
 def is_date(value: object) -> bool:
-    """Return whether a value is a date without a time."""
+    """Return whether a value is a `date` and not a `datetime`."""
     return isinstance(value, date) and not isinstance(value, datetime)
 
 
@@ -35,7 +35,7 @@ def day_of(day: date) -> int:
 
 
 def day_of_text(text: str) -> int | None:
-    """Return the day of an ISO 8601 date, or None for any other text.
+    """Return the day number of an ISO 8601 date, or None for any other text.
 
     >>> day_of_text("1970-01-03"), day_of_text("1970-01-03T23:59:59"), day_of_text("3.1.1970")
     (2, 2, None)
@@ -50,12 +50,12 @@ def day_of_text(text: str) -> int | None:
 
 
 def date_text(day: float) -> str:
-    """Return a day as ISO 8601 text."""
+    """Format a day number as an ISO 8601 date."""
     return date.fromordinal(round(day) + _EPOCH).isoformat()
 
 
 def declared_day(value: object, key: str) -> float:
-    """Return the day of a declared date. In a release file, dates are text."""
+    """Return the day number of a declared date, which is text in a release file."""
     day = day_of_text(value) if isinstance(value, str) and len(value) == len("1970-01-03") else None
     if is_date(value):
         day = day_of(value)  # type: ignore[arg-type]  # checked by is_date
@@ -65,7 +65,7 @@ def declared_day(value: object, key: str) -> float:
 
 
 def dated(value: object) -> object:
-    """Convert ISO dates from text to dates, also inside lists and mappings."""
+    """Convert ISO 8601 text to dates, including inside lists and dictionaries."""
     if isinstance(value, list):
         return [dated(item) for item in value]
     if isinstance(value, dict):
@@ -74,7 +74,7 @@ def dated(value: object) -> object:
 
 
 def months_between(first: float, last: float) -> tuple[int, ...]:
-    """Return the indices of the months between two days, in calendar order.
+    """Return the calendar months that occur between two days, as sorted indices with January as 0.
 
     >>> months_between(day_of(date(2019, 11, 5)), day_of(date(2020, 1, 2)))
     (0, 10, 11)
@@ -85,7 +85,7 @@ def months_between(first: float, last: float) -> tuple[int, ...]:
 
 
 def weekdays_between(first: float, last: float) -> tuple[int, ...]:
-    """Return the indices of the weekdays between two days, with Monday as 0.
+    """Return the weekdays that occur between two days, as sorted indices with Monday as 0.
 
     >>> weekdays_between(day_of(date(2020, 1, 5)), day_of(date(2020, 1, 6)))
     (0, 6)
@@ -97,7 +97,7 @@ def weekdays_between(first: float, last: float) -> tuple[int, ...]:
 # -- problems ----------------------------------------------------------------------------------------------------------
 @dataclass
 class Problems:
-    """The problems of a design, collected so that all of them are reported at once.
+    """Collection of the problems of a design, so that all of them can be reported at once.
 
     >>> problems = Problems()
     >>> with problems.at(column="age", key="bounds"):
@@ -110,12 +110,12 @@ class Problems:
     found: list[DesignProblem] = field(default_factory=list)
 
     def add(self, message: object, *, column: str = "", key: str = "") -> None:
-        """Add a problem."""
+        """Add a problem to the collection, with the column and the key that it concerns."""
         self.found.append(DesignProblem(str(message), column, key))
 
     @contextmanager
     def at(self, *, column: str = "", key: str = "") -> Iterator[None]:
-        """Collect the errors raised in a block, and fill in their column and key if unset."""
+        """Collect errors raised in the `with` block, and add `column` and `key` to those that lack them."""
         try:
             yield
         except DesignError as error:
@@ -124,6 +124,6 @@ class Problems:
             self.add(error, column=column, key=key)
 
     def check(self) -> None:
-        """Raise a DesignError with the collected problems, if there are any."""
+        """Raise a DesignError that holds the collected problems, if there are any."""
         if self.found:
             raise DesignError(self.found)

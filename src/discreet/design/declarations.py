@@ -1,4 +1,4 @@
-"""Convert user declarations to columns: short forms, bounds of a matrix, and derived columns."""
+"""Convert declarations in short form to columns, declare the columns of a matrix, and compute derived columns."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ COLUMN_KEYS: Final = (
 
 
 def column_from(declaration: object) -> Column | Derived:
-    """Build a column from a short form: a pair of numbers, a list of levels, `bool`, "private", a table, or a column.
+    """Build a column from its declaration.
 
-    Pairs and levels may be a list, a tuple or a NumPy array. Two numbers, or two dates, are always bounds. Declare two
-    integer levels as a table, `{"levels": [1, 2]}`.
+    A declaration is a pair of numbers or dates, a list of levels, `bool`, "private", a table, or a column. Pairs and
+    levels may be a list, a tuple or a NumPy array. Two numbers are always bounds, so declare two integer levels as a
+    table, `{"levels": [1, 2]}`.
 
     >>> column_from((0, 10))
     Numeric(bounds=(0.0, 10.0), missing='error')
@@ -61,7 +62,7 @@ def column_from(declaration: object) -> Column | Derived:
 
 
 def usable_column(problems: Problems, declaration: object) -> Column | Derived | None:
-    """Build a column and collect its problems. Return None if its bounds, levels or formula are invalid."""
+    """Build a column and collect the problems of its declaration. Return None if it cannot be built."""
     with problems.at():
         return _column_from_table(problems, declaration) if isinstance(declaration, Mapping) else _short(declaration)
     return None
@@ -86,7 +87,7 @@ def _short(declaration: object) -> Column | Derived:
 
 
 def _unresolved(column: Column | Derived) -> Column | Derived:
-    """Replace a computed column, perhaps from another design, by its formula, so that bounds are computed again."""
+    """Replace a computed column, which may come from another design, by its formula, to compute its bounds anew."""
     if not isinstance(column, Derived | SplineBasis | Interaction):
         _missing_from(column.missing)
     if isinstance(column, Derived) or column.formula is None:
@@ -178,7 +179,7 @@ def _base_from_table(problems: Problems, table: Mapping[str, object]) -> Base | 
 
 
 def _searched(problems: Problems, table: Mapping[str, object]) -> object:
-    """Return the declared bounds. For private bounds, also return the public range."""
+    """Return the declared bounds or, for private bounds, a `_Searched` with their public range."""
     bounds, is_found = table["bounds"], table.get("found", False)
     if not isinstance(is_found, bool) or (is_found and _is_private(bounds)):
         problems.add(
@@ -196,7 +197,7 @@ def _searched(problems: Problems, table: Mapping[str, object]) -> object:
 
 
 class _Searched(NamedTuple):
-    """A public range, bounds inside it, and whether a release estimated these bounds."""
+    """Public range of private bounds, the current bounds, and whether a release estimated them."""
 
     within: tuple[float, float]
     bounds: object
@@ -232,7 +233,7 @@ def _of_kind(
 
 
 def _dated(bounds: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Convert bounds from ISO text, as in a release file, to dates. Return other bounds unchanged."""
+    """Convert bounds that are ISO 8601 text, as in a release file, to dates. Return other bounds unchanged."""
     days = [day_of_text(bound) if isinstance(bound, str) else None for bound in bounds]
     if any(day is None for day in days):
         return bounds
@@ -277,7 +278,7 @@ HOW_TO_DECLARE: Final = "bounds are never read from the data; declare them from 
 
 
 def declared_bounds(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # noqa: ANN401  # checked here
-    """Return a declaration for each column, in column order, from any form of `bounds`.
+    """Return one declaration for each column, in column order, from any accepted form of `bounds`.
 
     >>> declared_bounds((0, 1), ["a", "b"])
     {'a': (0.0, 1.0), 'b': (0.0, 1.0)}
@@ -341,9 +342,9 @@ def _is_two_pairs(bounds: object) -> bool:
 def resolved(
     problems: Problems, columns: Mapping[str, Column | Derived], wrong: Mapping[str, object]
 ) -> dict[str, Column]:
-    """Return all valid columns in order, with computed bounds or levels for those with a formula.
+    """Return all valid columns in declared order, after computing the bounds or levels of those with a formula.
 
-    `wrong` holds the declarations of invalid columns. Formulas that use them are skipped.
+    `wrong` holds the declarations of invalid columns. Formulas that use these columns are skipped.
     """
     derived = {
         name: _of_its_kind(problems, name, column) for name, column in columns.items() if isinstance(column, Derived)
@@ -378,7 +379,10 @@ def resolved(
 
 
 def _bind(problems: Problems, derived: dict[str, Derived], lost: set[str], bound: Callable[[Formula], Formula]) -> None:
-    """Bind every formula to the columns it names. Add the names of formulas that fail to `lost`."""
+    """Apply `bound` to every formula, which binds it to the columns that it names.
+
+    Add the names of formulas that cannot be bound to `lost`.
+    """
     for name, column in derived.items():
         if name in lost or not lost.isdisjoint(column.formula.names):
             continue
@@ -389,7 +393,7 @@ def _bind(problems: Problems, derived: dict[str, Derived], lost: set[str], bound
 
 
 def _levels(columns: Mapping[str, Column | Derived]) -> dict[str, tuple[Level, ...]]:
-    """Return the levels of every column that has them."""
+    """Return the levels of every column with levels, declared or computed."""
     declared = {name: column.levels for name, column in columns.items() if isinstance(column, Categorical)}
     formulas = {name: column.formula for name, column in columns.items() if isinstance(column, Derived)}
     return declared | {name: formula.levels() for name, formula in formulas.items() if formula.kind == "levels"}
@@ -398,7 +402,7 @@ def _levels(columns: Mapping[str, Column | Derived]) -> dict[str, tuple[Level, .
 def _sequence(
     problems: Problems, formulas: Mapping[str, Formula], declared: tuple[list[str], list[str]], lost: set[str]
 ) -> tuple[str, ...]:
-    """Return the names of the valid formulas in order of evaluation, and add the others to `lost`."""
+    """Return the names of the valid formulas in the order in which to evaluate them, and add the others to `lost`."""
     # imported only for designs with formulas
     from discreet.design.formula import order
 
@@ -412,7 +416,7 @@ def _sequence(
 
 
 def _check_known(formula: Formula, columns: Mapping[str, Column | Derived]) -> None:
-    """Reject a formula that uses a column with private bounds, because its own bounds could not be computed."""
+    """Reject a formula that uses a column with private bounds, because the range of the formula is then unknown."""
     for used in formula.names:
         column = columns.get(used)
         if isinstance(column, Numeric) and column.is_searched:
@@ -423,19 +427,22 @@ def _check_known(formula: Formula, columns: Mapping[str, Column | Derived]) -> N
 
 
 def _mentions(declaration: object, name: str) -> bool:
-    """Return whether the text of an invalid declaration contains a column name."""
+    """Return whether the text of an invalid declaration contains the name of a column."""
     texts = declaration.values() if isinstance(declaration, Mapping) else ()
     return any(isinstance(text, str) and name in text for text in texts)
 
 
 def _lose_dependents(formulas: Mapping[str, Formula], lost: set[str]) -> None:
-    """Add to `lost` every formula that depends on a column in it."""
+    """Add to `lost` every formula that depends on a column in `lost`."""
     while more := {name for name, use in formulas.items() if name not in lost and not lost.isdisjoint(use.names)}:
         lost |= more
 
 
 def _of_its_kind(problems: Problems, name: str, column: Derived) -> Derived:
-    """Report and remove bounds or a reference that this kind of formula does not allow."""
+    """Return a derived column without bounds or a reference that its kind of formula does not allow.
+
+    Report the removed parts as problems.
+    """
     kind, bounds, reference = column.formula.kind, column.bounds, column.reference
     if kind != "numeric" and bounds is not None:
         problems.add(f"bounds are not allowed for a formula of kind {kind!r}; remove them", column=name, key="bounds")
@@ -490,7 +497,7 @@ def _range(column: Numeric | Boolean) -> tuple[float, float]:
 
 
 def has_own_bounds(columns: Mapping[str, Column], column: Numeric) -> bool:
-    """Return whether a formula has declared bounds that are tighter than its range, so that values may be clipped."""
+    """Return whether a formula has declared bounds that are tighter than its range, so that values can be clipped."""
     ranges = {name: _range(used) for name, used in columns.items() if isinstance(used, Numeric | Boolean)}
     return column.formula is not None and column.formula.interval(ranges) != column.bounds
 
@@ -500,7 +507,7 @@ def outside_bounds(
 ) -> npt.NDArray[np.bool_]:
     """Return which values of the named numeric columns lie outside their bounds, shape (names, m).
 
-    `base` holds finite values, shape (m,), of the table columns from which these columns are computed.
+    `base` holds finite arrays of shape (m,) with the table columns from which the named columns are computed.
     """
     marks = []
     values: dict[str, FloatArray] = {}
@@ -519,12 +526,15 @@ def unclipped(
     base: Mapping[str, FloatArray],
     values: dict[str, FloatArray],
 ) -> FloatArray:
-    """Return the values of a numeric column before clipping. A formula is computed from clipped columns."""
+    """Return the values of a numeric column before they are clipped.
+
+    A formula is evaluated at the clipped values of its columns.
+    """
     return base[name] if column.formula is None else _computed(columns, base, values, column.formula)
 
 
 def needed(columns: Mapping[str, Column], names: Iterable[str]) -> dict[str, Base]:
-    """Return the table columns from which these columns are computed, in order of first use."""
+    """Return the table columns from which the named columns are computed, in order of first use."""
     base: dict[str, Base] = {}
     for name in names:
         column = columns[name]
@@ -536,10 +546,10 @@ def needed(columns: Mapping[str, Column], names: Iterable[str]) -> dict[str, Bas
 
 
 def completed(columns: Mapping[str, Column], names: Iterable[str], base: Mapping[str, FloatArray]) -> list[FloatArray]:
-    """Compute the arrays of these columns from finite arrays of the table columns.
+    """Compute the values of the named columns from finite values of the table columns.
 
-    Formulas use values clipped to their declared bounds, because the computed bounds assume this. An array has shape
-    (m,), or (released columns, m) for a spline or an interaction.
+    A formula is evaluated at values clipped to their bounds, because its own bounds were computed for such values. An
+    array has shape (m,), or (released columns, m) for a spline or an interaction.
     """
     values: dict[str, FloatArray] = {}
     # table columns are clipped later, by the encoder
@@ -549,7 +559,7 @@ def completed(columns: Mapping[str, Column], names: Iterable[str], base: Mapping
 def _value(
     columns: Mapping[str, Column], base: Mapping[str, FloatArray], values: dict[str, FloatArray], name: str
 ) -> FloatArray:
-    """Return the clipped values of a column, computed once and stored in `values`."""
+    """Return the clipped values of a column, which are computed once and stored in `values`."""
     if name not in values:
         column = columns[name]
         if column.formula is None:
@@ -568,5 +578,5 @@ def _value(
 def _computed(
     columns: Mapping[str, Column], base: Mapping[str, FloatArray], values: dict[str, FloatArray], formula: Formula
 ) -> FloatArray:
-    """Compute a formula from clipped values of its columns, without clipping the result."""
+    """Evaluate a formula at the clipped values of its columns, without clipping the result."""
     return formula.evaluate({use: _value(columns, base, values, use) for use in formula.names})

@@ -1,4 +1,4 @@
-"""Define the design: target, columns, bounds, levels, radius and privacy unit."""
+"""Define the design, which declares the target, columns, bounds, levels, radius and privacy unit."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from discreet.text import escape_control, has_invisible_characters, html_table, 
 
 
 def short_design(design: Design) -> str:
-    """Summarise the target, the regressors and the privacy unit on one line."""
+    """Describe the target, the regressors and the privacy unit on one line."""
     regressors = ", ".join(design.regressors)
     return f"<Design of {design.target} on {regressors}: {len(design.columns)} columns, unit {design.unit.words}>"
 
@@ -60,7 +60,7 @@ def design_html(design: Design) -> str:
 
 
 def _declared(entry: dict[str, object]) -> str:
-    """Format a declaration like a design file."""
+    """Format a declaration as in a design file."""
     return ", ".join(f"{key} = {value}" for key, value in entry.items())
 
 
@@ -77,7 +77,7 @@ _TOKEN: Final = re.compile(
 
 
 class _Scanner:
-    """A scanner that finds the line of every key in valid TOML."""
+    """Scanner that finds the line number of every key in valid TOML."""
 
     def __init__(self, text: str) -> None:
         self.found: dict[KeyPath, int] = {}
@@ -90,7 +90,7 @@ class _Scanner:
         self._at = 0
 
     def read(self) -> dict[KeyPath, int]:
-        """Return the line of every table and key."""
+        """Return the line number of every table and key."""
         table: KeyPath = ()
         while self._at < len(self.tokens):
             kind, text, _ = self.tokens[self._at]
@@ -107,7 +107,7 @@ class _Scanner:
         return self.found
 
     def _key(self, table: KeyPath) -> KeyPath:
-        """Read a dotted key and the sign that ends it. Record the same line for each of its prefixes."""
+        """Read a dotted key and the sign that ends it. Record the same line for all prefixes of the key."""
         parts: list[str] = []
         line = self.tokens[self._at][2]
         while (token := self.tokens[self._at])[1] not in ("=", "]") or token[0] != "sign":
@@ -124,7 +124,7 @@ class _Scanner:
         return self._last
 
     def _value(self, path: KeyPath) -> None:
-        """Skip a value, and read the keys of an inline table."""
+        """Skip a value. In an inline table, record the lines of its keys."""
         depth = 0
         while self._at < len(self.tokens):
             kind, text, _ = self.tokens[self._at]
@@ -153,12 +153,12 @@ class _Scanner:
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    """Return the line of every table and key of valid TOML."""
+    """Return the line number of every table and key in valid TOML."""
     return _Scanner(text).read()
 
 
 def not_toml(message: str) -> DesignProblem:
-    """Convert a TOML parser message to a problem with its line number."""
+    """Convert an error message of the TOML parser to a problem with a line number."""
     position = re.search(r"at line ([0-9]+), ", message)
     if position is None:
         return DesignProblem(f"the design is not valid TOML: {message}")
@@ -167,7 +167,7 @@ def not_toml(message: str) -> DesignProblem:
 
 
 def too_many_digits(text: str) -> DesignProblem:
-    """Return the problem of a TOML text with an integer that is too long for Python to read."""
+    """Return the problem that an integer in a TOML text is too long for Python to read."""
     tokens = [("", "", 0), *_Scanner(text).tokens, ("", "", 0)]
     length, line = max(
         (sum(sign.isdigit() for sign in word), line)
@@ -180,7 +180,7 @@ def too_many_digits(text: str) -> DesignProblem:
 
 
 def with_lines(problems: Iterable[DesignProblem], lines: Mapping[KeyPath, int]) -> list[DesignProblem]:
-    """Add line numbers to problems and sort by line. Problems without a line come last."""
+    """Add line numbers to problems, and sort them by line. Problems without a line come last."""
     located = [replace(problem, line=_line(problem, lines)) for problem in problems]
     return sorted(located, key=lambda problem: (problem.line is None, problem.line or 0))
 
@@ -210,7 +210,7 @@ WEIGHTS_ARE: Final = (INVERSE_VARIANCE, SAMPLING)
 
 
 def check_keys(problems: Problems, declared: Mapping[str, object]) -> None:
-    """Report unknown and missing keys."""
+    """Report unknown keys and missing required keys."""
     for key in declared:
         if not isinstance(key, str) or key not in _KEYS:
             problems.add(SpecError.unknown_name("key", key, _KEYS), key=_text(key))
@@ -222,7 +222,7 @@ def check_keys(problems: Problems, declared: Mapping[str, object]) -> None:
 
 
 def checked_columns(problems: Problems, declarations: object) -> dict[str, Column]:
-    """Return the columns with valid bounds, levels or formula, and report all problems."""
+    """Return the valid columns of a design, and report the problems of all declarations."""
     if not isinstance(declarations, Mapping):
         problems.add(
             f"columns: expected a mapping from names to declarations, got {type(declarations).__name__}", key="columns"
@@ -265,7 +265,7 @@ def check_target(problems: Problems, target: object, names: Iterable[object], co
 def checked_weights(
     problems: Problems, given: Mapping[str, object], names: Iterable[object], columns: Mapping[str, Column]
 ) -> tuple[str | None, str | None]:
-    """Return the column of weights and their meaning, or None and None without weights."""
+    """Return the name of the weight column and the meaning of the weights. Both are None without weights."""
     weights, kind = given.get("weights"), given.get("weights_are")
     with problems.at(key="weights_are"):
         if kind is not None and (not isinstance(kind, str) or kind not in WEIGHTS_ARE):
@@ -286,7 +286,7 @@ def checked_weights(
 
 
 def _check_weights_column(name: str, column: Column | None) -> None:
-    """Check the declaration of the weights. None means that the declaration is invalid, which is reported elsewhere."""
+    """Check how the weight column is declared. `column` is None if its declaration is invalid."""
     if column is None:
         return
     if not isinstance(column, Numeric):
@@ -313,9 +313,9 @@ def check_released(
     columns: Mapping[str, Column],
     weights: str | None = None,
 ) -> None:
-    """Check that there is a regressor and that released names are unique.
+    """Check that there is a regressor and that the names of released columns are unique.
 
-    A column with an invalid declaration is treated as a regressor, but the column of weights is not.
+    A column with an invalid declaration is treated as a regressor. The weight column is not a regressor.
     """
     regressors = [
         name for name in names if name != weights and (name not in columns or is_released(columns[cast("str", name)]))
@@ -337,7 +337,7 @@ def check_released(
 
 
 def check_searched(intercept: object, columns: Mapping[str, Column]) -> None:
-    """Reject private bounds without an intercept: the sums for a model without an intercept depend on the bounds."""
+    """Reject private bounds in a design without an intercept, because the sums would then depend on the bounds."""
     searched = [name for name, column in columns.items() if isinstance(column, Numeric) and column.is_searched]
     if intercept is False and searched:
         raise SpecError(
@@ -347,7 +347,7 @@ def check_searched(intercept: object, columns: Mapping[str, Column]) -> None:
 
 
 def checked_unit(problems: Problems, given: object, names: Iterable[object]) -> PrivacyUnit:
-    """Return the privacy unit, and check that its id is not a declared column."""
+    """Return the privacy unit, after checking that its id is not declared as a column."""
     unit = given if isinstance(given, PrivacyUnit) else PrivacyUnit()
     if isinstance(given, Mapping):
         before = len(problems.found)
@@ -381,7 +381,7 @@ def checked_unit(problems: Problems, given: object, names: Iterable[object]) -> 
 
 
 def checked_radius(problems: Problems, radius: object) -> float | None:
-    """Return the radius of the ball, or None if there is none."""
+    """Return the declared radius after checking it, or None if no radius is declared."""
     with problems.at(key="radius"):
         if radius is None:
             return None
@@ -394,7 +394,7 @@ def checked_radius(problems: Problems, radius: object) -> float | None:
 
 
 def is_released(column: Column | Derived) -> bool:
-    """Return whether a column is released rather than only used in formulas."""
+    """Return whether a column is released. Other columns are only used in formulas."""
     return not isinstance(column, Numeric | Boolean) or column.is_released
 
 
@@ -427,7 +427,7 @@ def _text(name: object) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Design:
-    """The public description of a table, declared by a curator before any data is opened.
+    """Public description of a table, which a curator declares before any data is opened.
 
     Parameters
     ----------
@@ -438,19 +438,19 @@ class Design:
         or a column. Two numbers are always bounds. Declare two integer levels as `{"levels": [1, 2]}`. With "private",
         or `{"bounds": "private", "within": (low, high)}`, the release spends 5% of its budget on estimating the bounds.
     intercept
-        Whether models have an intercept by default.
+        Whether models have an intercept, unless a model says otherwise.
     radius
         Radius of the ball to which the scaled regressors of a row are shrunk, or None. A smaller ball needs less noise
         but biases the fit towards the rows inside the ball.
     unit
-        The privacy unit: a `PrivacyUnit` or a table such as `{"neighbours": "replace"}`.
+        Privacy unit, as a `PrivacyUnit` or a table such as `{"neighbours": "replace"}`.
     weights
-        Name of a numeric column with bounds [0, W] that holds the weights of the rows. Each row is then weighted by
-        w / W, and every model is fitted by weighted least squares.
+        Name of the numeric column that holds row weights, with bounds [0, W]. A row of weight w then enters every sum
+        with weight w / W, and every model is fitted by weighted least squares.
     weights_are
-        Meaning of the weights. With `inverse-variance`, the default, the error variance is proportional to one over the
-        weight. With `sampling`, a weight is the number of people that a row represents. Use robust standard errors
-        with sampling weights.
+        Meaning of the weights. With `inverse-variance`, the default, the error variance of a row is proportional to the
+        inverse of its weight. With `sampling`, a weight is the number of people that a row represents. Use robust
+        standard errors with sampling weights.
 
     Examples
     --------
@@ -484,7 +484,7 @@ class Design:
         self._declare(declared | {"weights": weights, "weights_are": weights_are})
 
     def _declare(self, declared: Mapping[str, object]) -> None:
-        """Check every part, report all problems at once, and set the attributes."""
+        """Check every part of the declaration, report all problems at once, and set the attributes."""
         problems = Problems()
         check_keys(problems, declared)
         declarations = declared.get("columns")
@@ -533,23 +533,26 @@ class Design:
 
     @cached_property
     def released(self) -> tuple[str, ...]:
-        """Names of the released columns: the constant "1", then the regressors in declared order, then the target."""
+        """Names of the released columns: the constant "1", the regressors in declared order, and the target."""
         regressors = [name for declared in self.regressors for name in self.columns[declared].released(declared)]
         return (CONSTANT, *regressors, self.target)
 
     @property
     def regressors(self) -> tuple[str, ...]:
-        """Names of the declared columns that are released, except the target, in declared order."""
+        """Names of the declared columns that are released as regressors, in declared order."""
         return tuple(name for name in self.offered if name != self.target)
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """Names of the declared columns that are released, in declared order."""
+        """Names of the declared columns that a model can use, in declared order.
+
+        These are the regressors and the target.
+        """
         return tuple(name for name, column in self.columns.items() if is_released(column) and name != self.weights)
 
     @cached_property
     def parts(self) -> Mapping[str, Column]:
-        """Every declared column, and every indicator of a category as a boolean, by name.
+        """Declared columns by name, and also each indicator of a category, as a boolean column.
 
         >>> design = Design("y", {"y": (0, 1), "g": ["a", "b", "c"]})
         >>> list(design.parts), design.parts["g[b]"].formula
@@ -566,7 +569,7 @@ class Design:
 
     @cached_property
     def table_columns(self) -> Mapping[str, Base]:
-        """The columns without a formula, which are read from a table."""
+        """Declared columns without a formula, which are read from the table."""
         return {
             name: column
             for name, column in self.columns.items()
@@ -575,10 +578,10 @@ class Design:
 
     @cached_property
     def clippable(self) -> tuple[str, ...]:
-        """Numeric columns whose values can lie outside their bounds, in declared order.
+        """Names of the numeric columns whose values can lie outside their bounds, in declared order.
 
-        These are the numbers of the table and the formulas with declared bounds. Computed bounds contain all values of
-        a formula.
+        These are the numeric columns of the table, and formulas whose declared bounds are tighter than their range.
+        Bounds computed from a formula contain all of its values.
 
         >>> Design("y", {"y": (0, 1), "x": (1, 9), "b": bool, "log": {"formula": "log(x)"}}).clippable
         ('y', 'x')
@@ -587,7 +590,7 @@ class Design:
 
     @cached_property
     def searched(self) -> tuple[str, ...]:
-        """Columns with private bounds that are not estimated yet, in declared order.
+        """Names of the columns whose private bounds are not estimated yet, in declared order.
 
         >>> Design("y", {"y": (0, 1), "x": "private"}).searched
         ('x',)
@@ -596,7 +599,7 @@ class Design:
 
     @cached_property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
-        """The public range of every column with private bounds, in declared order."""
+        """Public range of every column with private bounds, in declared order."""
         return {name: column.within for name, column in self._ranged.items() if column.within is not None}
 
     @property
@@ -605,7 +608,7 @@ class Design:
         return {name: column for name, column in numbers.items() if column.within is not None}
 
     def with_found(self, bounds: Mapping[str, tuple[float, float]]) -> Design:
-        """Copy the design with the estimated bounds filled in for private bounds.
+        """Copy the design with estimated bounds in place of private bounds.
 
         >>> estimated = Design("y", {"y": (0, 1), "x": "private"}).with_found({"x": (0.0, 8.0)})
         >>> estimated.columns["x"].bounds, estimated.searched, list(estimated.ranges)
@@ -615,7 +618,7 @@ class Design:
         return self._with_columns(columns)
 
     def redeclared(self) -> Design:
-        """Copy the design with bounds that an earlier release estimated turned into declared bounds.
+        """Copy the design, turning the bounds that a release estimated into declared bounds.
 
         >>> estimated = Design("y", {"y": (0, 1), "x": "private"}).with_found({"x": (0.0, 8.0)})
         >>> estimated.redeclared() == Design("y", {"y": (0, 1), "x": (0, 8)})
@@ -640,9 +643,9 @@ class Design:
 
     @cached_property
     def factors(self) -> tuple[tuple[int, int], ...]:
-        """First and last index of each block of released columns of which at most one is nonzero in a row.
+        """First and last index of each block of several released columns of which at most one is nonzero in a row.
 
-        These are the categories and interactions with several released columns.
+        Such blocks are the released columns of categories and of interactions.
 
         >>> Design("y", {"y": (0, 1), "b": bool, "g": ["k", "l", "m"], "h": ["u", "v"]}).factors
         ((2, 3),)
@@ -656,10 +659,10 @@ class Design:
 
     @cached_property
     def indicators(self) -> tuple[tuple[int, int], ...]:
-        """First and last index of the released columns of each declared column with entries 0 and 1.
+        """First and last index of the released columns of each declared column whose entries are all 0 or 1.
 
-        The sum of such a column equals its sum of squares. Empty if a radius is declared, because a ball shrinks
-        entries.
+        The sum of such a released column equals its sum of squares. Empty if a radius is declared, because rows outside
+        the ball are then shrunk.
 
         >>> Design("y", {"y": (0, 1), "b": bool, "x": (0, 1), "g": ["k", "l", "m"]}).indicators
         ((1, 1), (3, 4))
@@ -674,30 +677,36 @@ class Design:
 
     @property
     def count_public(self) -> bool:
-        """Whether the sum of the constant column is public: the number of rows is public and there are no weights."""
+        """Whether the sum of the constant column is public.
+
+        It is public if the number of rows is public and there are no weights.
+        """
         return self.weights is None and self.rows_public
 
     @property
     def rows_public(self) -> bool:
-        """Whether the number of rows is public: neighbours are `replace`, each row is a unit and no rule drops rows."""
+        """Whether the number of rows is public.
+
+        It is public if neighbouring tables replace rows, each row is a privacy unit, and no rule drops rows.
+        """
         drops = any(column.missing == "drop" for column in self.table_columns.values())
         return self.unit.neighbours == "replace" and self.unit.id is None and not drops
 
     @property
     def largest_weight(self) -> float:
-        """The upper bound of the weights, by which they are divided, or 1 without weights."""
+        """Upper bound of the weights, by which they are divided, or 1 if there are no weights."""
         column = None if self.weights is None else self.columns[self.weights]
         return column.bounds[1] if isinstance(column, Numeric) else 1.0
 
     @property
     def centred(self) -> bool:
-        """Whether 0 is scaled to 0, because the bounds of all released numbers are symmetric around 0."""
+        """Whether 0 is scaled to 0 in every column, because the bounds of all numbers are symmetric around 0."""
         released = (self.columns[name] for name in (*self.regressors, self.target))
         return all(not isinstance(column, Numeric | Interaction) or column.mid == 0 for column in released)
 
     @property
     def needs_sums(self) -> bool:
-        """Whether the model needs the sums of x and y, for an intercept or because scaling moved the origin.
+        """Whether a model needs the sums of x and y, because it has an intercept or because scaling moves the origin.
 
         >>> Design("y", {"y": (-1, 1), "x": (-5, 5), "b": bool}, intercept=False).needs_sums
         False
@@ -706,11 +715,11 @@ class Design:
 
     @property
     def total(self) -> bool:
-        """Whether any table, even an empty one, can be released, because no rule rejects a cell."""
+        """Whether every table can be released, including an empty one, because no rule makes a cell an error."""
         return all(column.missing != "error" for column in self.table_columns.values())
 
     def to_dict(self) -> dict[str, object]:
-        """Return the declarations as plain values, structured like design.toml."""
+        """Return the declarations as a dictionary, structured like design.toml."""
         out: dict[str, object] = {"target": self.target, "intercept": self.intercept}
         if self.radius is not None:
             out["radius"] = self.radius
@@ -723,7 +732,7 @@ class Design:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, object]) -> Design:
-        """Build a design from plain values, structured like design.toml. Unknown keys are errors."""
+        """Build a design from a dictionary structured like design.toml. Unknown keys are errors."""
         if not isinstance(table, Mapping):
             raise OptionError(f"design: expected a mapping, got {type(table).__name__}", code="not-a-table")
         design = cls.__new__(cls)
@@ -731,7 +740,7 @@ class Design:
         return design
 
     def to_toml(self) -> str:
-        """Return the text of a design.toml that loads as this design."""
+        """Return the text of a design.toml from which this design can be loaded."""
         import tomli_w
 
         # put each array on one line
@@ -742,7 +751,7 @@ class Design:
         )
 
     def _with_dates(self) -> dict[str, object]:
-        """Return the declarations as plain values with dates instead of text, because TOML has a date type."""
+        """Return the declarations as a dictionary with `date` objects instead of text, because TOML has dates."""
         table = self.to_dict()
         columns = {name: column.to_dict() for name, column in self.columns.items()}
         for name, column in self.columns.items():
@@ -778,12 +787,12 @@ class Design:
         raise DesignError(problems)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the design as TOML. Replace an existing file only with `force`."""
+        """Write the design to a TOML file. An existing file is replaced only with `force`."""
         write_bytes(path, self.to_toml().encode(), force=force)
 
     @classmethod
     def load(cls, path: str | Path) -> Design:
-        """Read a design.toml."""
+        """Load a design from a TOML file."""
         try:
             return cls.from_toml(read_limited(path).decode())
         except DesignError as error:
@@ -795,17 +804,17 @@ class Design:
 
 
 def design_problems(given: Mapping[str, object] | str) -> tuple[DesignProblem, ...]:
-    r"""List every problem of a design, which may be incomplete. The list is empty for a valid design.
+    r"""List all problems of a design. The list is empty if the design is valid.
 
     Parameters
     ----------
     given
-        The text of a design.toml, or plain values with the same structure. Both may be incomplete or wrong.
+        The text of a design.toml, or a dictionary with the same structure. It may be incomplete or wrong.
 
     Returns
     -------
     tuple of DesignProblem
-        The problems, each with message, column and key. Problems in a text also have a line number.
+        The problems, each with a message, a column and a key. Problems in a text also have a line number.
 
     Examples
     --------
@@ -830,7 +839,7 @@ def design_problems(given: Mapping[str, object] | str) -> tuple[DesignProblem, .
 
 
 def _with_declared_bounds(column: Numeric) -> Numeric:
-    """Turn the estimated bounds of a column into declared bounds, and clip its fill value to them."""
+    """Return a column with its estimated bounds as declared bounds, and its fill value clipped to them."""
     low, high = column.bounds
     fill = column.fill
     missing = column.missing if fill is None else Fill(min(max(fill, low), high))
@@ -846,5 +855,5 @@ def _build_design(
     weights: str | None,
     weights_are: str | None,
 ) -> Design:
-    """Build a design from positional arguments, as pickling needs."""
+    """Build a design from positional arguments, which pickling requires."""
     return Design(target, columns, intercept, radius, unit, weights=weights, weights_are=weights_are)

@@ -1,4 +1,4 @@
-"""Describe the public geometry of a scaled row. Every sensitivity depends on it and on nothing else."""
+"""Describe the set of possible scaled rows, which is public. Sensitivities depend on nothing else."""
 
 from __future__ import annotations
 
@@ -30,30 +30,31 @@ _BYTES_PER_PRODUCT = 6 * 8
 
 @dataclass(frozen=True, slots=True)
 class RowDomain:
-    """The set that contains every encoded row (1, x, y), whatever the table holds.
+    """Set of all possible encoded rows (1, x, y), regardless of what the table holds.
 
-    One scaled unit is `unit = 2**grid_bits` steps of the integer grid.
+    One scaled unit equals `2**grid_bits` steps of the integer grid.
 
     Attributes
     ----------
     numeric
-        Number of regressors in [-1, 1].
+        Number of regressors with range [-1, 1] that are not in a block.
     boolean
-        Number of regressors in [0, 1]: booleans, and categories or interactions with a single indicator.
+        Number of regressors with range [0, 1] that are not in a block: booleans, and categories or interactions with a
+        single indicator.
     blocks
         Number of blocks of two or more nonnegative columns whose squares sum to at most 1 in a row: indicators of a
         category or of an interaction without a number, and basis functions of a spline.
     radius
-        Radius of the declared ball for x, or None.
+        Declared bound on the norm of x, or None.
     target_nonnegative
         Whether y lies in [0, 1] rather than [-1, 1].
     grid_bits
         Binary logarithm of the number of grid steps per scaled unit.
     signed_blocks
-        Number of blocks of two or more columns in [-1, 1] of which at most one is nonzero in a row: interactions of a
-        category and a number. Such an interaction with a single column is included in `numeric`.
+        Number of blocks of two or more columns with range [-1, 1] of which at most one is nonzero in a row. These are
+        interactions of a category and a number. An interaction with a single column is counted in `numeric`.
     weight_bits
-        In a design with weights, the last entry of a row is an integer weight of at most `2**weight_bits`.
+        In a design with weights, the last entry of an encoded row is an integer weight of at most `2**weight_bits`.
 
     Examples
     --------
@@ -74,7 +75,7 @@ class RowDomain:
 
     @classmethod
     def of(cls, design: Design, grid_bits: int = DEFAULT_GRID_BITS) -> RowDomain:
-        """Return the domain of the rows of a design."""
+        """Return the domain of the encoded rows of a design."""
         check_grid_bits(grid_bits)
         if design.weights is not None and grid_bits > MAX_WEIGHTED_GRID_BITS:
             raise OptionError(
@@ -108,46 +109,49 @@ class RowDomain:
 
     @property
     def unit(self) -> int:
-        """Grid steps in one scaled unit."""
+        """Number of grid steps in one scaled unit."""
         return 1 << self.grid_bits
 
     @property
     def product_unit(self) -> int:
-        """Grid steps in one scaled unit of a product of two columns and the row weight."""
+        """Number of grid steps in one scaled unit of a product of two columns and the row weight."""
         return 1 << 2 * self.grid_bits + self.weight_bits
 
     @property
     def weight_unit(self) -> int:
-        """Grid steps of the largest weight, or 1 without weights."""
+        """Number of grid steps in the largest weight, or 1 if there are no weights."""
         return 1 << self.weight_bits
 
     @property
     def box_norm2(self) -> int:
-        """Largest squared norm of x in the box, in squared grid steps. Each block adds at most one squared unit."""
+        """Largest squared norm of x that the bounds allow, in squared grid steps.
+
+        The columns of a block together add at most one squared unit.
+        """
         return (self.numeric + self.boolean + self.blocks + self.signed_blocks) * self.unit**2
 
     @property
     def ball_norm2(self) -> int | None:
-        """Largest squared norm of x that the declared ball allows, in squared grid steps."""
+        """Largest squared norm of x that the declared radius allows, in squared grid steps, or None."""
         if self.radius is None:
             return None
         return math.floor(Fraction(self.radius) ** 2 * self.unit**2)
 
     @property
     def shrinks(self) -> bool:
-        """Whether the declared ball cuts into the box, so that some rows are shrunk."""
+        """Whether some rows inside the bounds lie outside the declared ball, so that they are shrunk."""
         ball = self.ball_norm2
         return ball is not None and ball < self.box_norm2
 
     @property
     def norm2_bound(self) -> int:
-        """Largest squared norm of x after clipping, in squared grid steps."""
+        """Largest squared norm of x after clipping and shrinking, in squared grid steps."""
         ball = self.ball_norm2
         return self.box_norm2 if ball is None else min(ball, self.box_norm2)
 
 
 def kind_of(column: Column) -> Literal["numeric", "boolean", "block", "signed block"]:
-    """Return how a declared column enters the geometry of a row.
+    """Return how the released columns of a declared column are counted in a `RowDomain`.
 
     >>> from discreet.design.columns import Categorical
     >>> kind_of(Categorical(("a", "b"))), kind_of(Categorical(("a", "b", "c")))
@@ -190,12 +194,12 @@ _PLAIN: Final = re.compile(r"[^\W\d]\w*(\[[^\[\]`]*\])?")
 
 
 def full_columns(design: Design) -> tuple[int, ...]:
-    """Return the column indices of the full model."""
+    """Return the column indices of the full model, which has all regressors of the design."""
     return tuple(range(1, len(design.released)))
 
 
 def model_names(design: Design, columns: Sequence[int]) -> tuple[str, tuple[str, ...]]:
-    """Return the names of the target and the features. A category with all its indicators has its declared name.
+    """Return the names of the target and the features. All indicators of a category together are named by the category.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "g": ["a", "b", "c"]})
     >>> model_names(design, (1, 2, 3, 4)), model_names(design, (3, 1))
@@ -210,7 +214,7 @@ def model_names(design: Design, columns: Sequence[int]) -> tuple[str, tuple[str,
 
 
 def model_text(design: Design, columns: Sequence[int]) -> str:
-    """Return the formula of a model.
+    """Write a model as a formula.
 
     >>> model_text(Design("y", {"y": (0, 1), "x": (0, 1), "net pay": (0, 1)}), (1, 2, 3))
     'y ~ x + `net pay`'
@@ -220,7 +224,7 @@ def model_text(design: Design, columns: Sequence[int]) -> str:
 
 
 def formula_name(name: str) -> str:
-    """Return a column name as written in a formula, in back quotes unless it is a plain word."""
+    """Return a column name as it is written in a formula, with back quotes unless it is a plain word."""
     return name if _PLAIN.fullmatch(name) else f"`{name}`"
 
 
@@ -247,10 +251,11 @@ def is_model(design: Design, columns: Sequence[object]) -> bool:
 
 
 def model_domain(design: Design, domain: RowDomain, columns: Sequence[int]) -> RowDomain:
-    """Return the row domain of a model, with its features as x and its target as y.
+    """Return the set of possible rows of a model, whose features are x and whose target is y.
 
-    A block is included whole even if the model uses only some of its columns. The declared ball contains the vector of
-    all regressors of the design, hence also any subvector. If the design's target is a feature, only the box applies.
+    A block is included as a whole even if the model uses only some of its columns. The declared radius bounds the norm
+    of all regressors of the design, and hence of any subset. If the target of the design is a feature, only the bounds
+    apply.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "b": bool, "g": ["a", "b", "c"]})
     >>> model_domain(design, RowDomain.of(design), (1, 4, 5)).norm2_bound == 2 * 2**32
@@ -271,7 +276,7 @@ def model_domain(design: Design, domain: RowDomain, columns: Sequence[int]) -> R
 
 
 def _spans(design: Design) -> Mapping[str, range]:
-    """Return the indices of the released columns of every regressor and, last, of the target."""
+    """Return the indices of the released columns of each regressor, and last of the target."""
     spans, stop = {}, 1
     for name in (*design.regressors, design.target):
         first, stop = stop, stop + len(design.columns[name].released(name))
@@ -288,11 +293,12 @@ _POWERS: Final = 40
 
 @lru_cache(maxsize=256)
 def cell_edges(low: float, high: float) -> tuple[float, ...]:
-    """Return the cell edges of a range: its ends, an origin, and the origin plus and minus powers of two.
+    """Return the edges of the cells into which a public range is divided.
 
-    The origin is the point of the range nearest to 0. The powers are the 40 largest that are below the distance from
-    the origin to the farther end. An edge is left out if a cell next to it would be too narrow to be valid bounds, so
-    that any run of cells has valid bounds.
+    The edges are the ends of the range, an origin, and the origin plus and minus powers of two. The origin is the point
+    of the range nearest to 0. The powers are the 40 largest that are below the distance from the origin to the farther
+    end. An edge is left out if a cell next to it would be too narrow for valid bounds, so that the ends of any
+    consecutive cells are valid bounds.
 
     >>> edges = cell_edges(-(2.0**20), 2.0**20)
     >>> len(edges), edges[40:44]

@@ -1,4 +1,4 @@
-"""Evaluate the formulas of derived columns. The language is closed, and formulas are never run as Python."""
+"""Evaluate the formulas of derived columns. They are written in a small language and never run as Python."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _RISING: Final[dict[str, tuple[Callable[[FloatArray], FloatArray], float, tuple[
 
 
 def values_of(node: Node, values: _Values) -> FloatArray:
-    """Compute the value of a tree in each row. Constants have one element, which NumPy broadcasts."""
+    """Evaluate a syntax tree in each row. Constants have one element, which NumPy broadcasts."""
     if isinstance(node, Number):
         return np.array([node.value])
     if isinstance(node, Name):
@@ -111,7 +111,7 @@ def values_of(node: Node, values: _Values) -> FloatArray:
 
 
 def _date_part(node: DatePart, days: FloatArray) -> FloatArray:
-    """Return the year, or the level index of the month or weekday."""
+    """Return the year, or the level index of the month or weekday, of each day."""
     whole = days.astype(np.int64)
     if node.part == "weekday":
         # 1970-01-01 was a Thursday
@@ -150,7 +150,10 @@ def _larger(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def range_of(node: Node, bounds: Mapping[str, Interval]) -> Interval:
-    """Return the range of a tree over a box of columns. FormulaError names a subexpression without a finite range."""
+    """Return the range of a syntax tree, given the bounds of its columns.
+
+    If a subexpression has no finite range, the FormulaError names it.
+    """
     if isinstance(node, Number):
         return node.value, node.value
     if isinstance(node, Name):
@@ -178,7 +181,7 @@ def range_of(node: Node, bounds: Mapping[str, Interval]) -> Interval:
 
 
 def _joined(node: Binary | Power | Call | Clip | Negate, parts: list[Interval]) -> Interval:
-    """Return the range of an operation from the ranges of its operands."""
+    """Return the range of an operation, given the ranges of its operands."""
     first = parts[0]
     if isinstance(node, Binary):
         return _BINARY[node.sign][1](first, parts[1])
@@ -201,7 +204,7 @@ def _joined(node: Binary | Power | Call | Clip | Negate, parts: list[Interval]) 
 
 
 def range_text(range_: Interval) -> str:
-    """Return a range as text."""
+    """Format a range."""
     return f"[{range_[0]:g}, {range_[1]:g}]"
 
 
@@ -212,9 +215,9 @@ _STEPS: Final = 2.0**40
 
 
 def basis(x: FloatArray, knots: Sequence[float], degree: int, bounds: tuple[float, float]) -> FloatArray:
-    """Compute all functions of a clamped B-spline basis, including the first, shape (knots + degree + 1, rows).
+    """Compute all functions of a clamped B-spline basis, including the first one, shape (knots + degree + 1, rows).
 
-    `knots` are increasing and strictly inside `bounds`. Values outside the bounds are moved to the nearer bound.
+    `knots` must be increasing and strictly inside `bounds`. Values outside the bounds are moved to the nearer bound.
 
     This is the recursion of Cox and de Boor [de Boor 1978, chapter X, eq. (8)], with each of the two weights divided
     separately, so that no term is negative and both ends are exact. The functions sum to 1 up to a relative rounding
@@ -268,7 +271,7 @@ _BLOCK: Final = 8192
 
 
 def parse(text: str) -> Formula:
-    """Parse a formula. FormulaError names the position of a syntax error.
+    """Parse a formula. If its syntax is wrong, the FormulaError names the position.
 
     >>> formula = parse("log(wage) - `years at school`*2")
     >>> formula.names, formula.kind
@@ -280,7 +283,7 @@ def parse(text: str) -> Formula:
 
 
 def level_formula(name: str, levels: tuple[str | int, ...], code: int) -> Formula:
-    """Return the formula of the indicator of a level.
+    """Return the formula of the indicator of one level.
 
     >>> level_formula("g", ("a", "b"), 1)
     parse('g == "b"')
@@ -291,7 +294,7 @@ def level_formula(name: str, levels: tuple[str | int, ...], code: int) -> Formul
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Formula:
-    """The formula of a derived column, as returned by `parse`.
+    """Formula of a derived column, as returned by `parse`.
 
     Blanks and redundant brackets do not affect equality. `str` returns the canonical text, which parses to an equal
     formula.
@@ -308,12 +311,12 @@ class Formula:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Columns in the formula, in order of first appearance."""
+        """Names of the columns in the formula, in order of first appearance."""
         return tuple(dict.fromkeys(names_in(self.tree)))
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Columns used as numbers rather than as levels or in an interaction.
+        """Names of the columns whose values enter as numbers, and not as levels or in an interaction.
 
         >>> parse('age * (region == "south")').numbers
         ('age',)
@@ -321,7 +324,9 @@ class Formula:
         return tuple(dict.fromkeys(numbers_in(self.tree)))
 
     def with_dates(self, dates: Mapping[str, Interval]) -> Formula:
-        """Copy the formula, restricted to the months and weekdays that can occur. `dates` holds bounds in days.
+        """Copy the formula with its months and weekdays restricted to those that can occur.
+
+        `dates` holds the bounds of each date column in days.
 
         >>> parse("weekday(day)").with_dates({"day": (4.0, 6.0)}).levels()
         ('Mon', 'Tue', 'Wed')
@@ -336,7 +341,7 @@ class Formula:
         return Formula(self.text, with_codes(self.tree, {}, kept)) if kept else self
 
     def with_levels(self, levels: Mapping[str, tuple[str | int, ...]]) -> Formula:
-        """Copy the formula with the indices of the levels it names. `levels` maps every column with levels to them.
+        """Copy the formula with the index of every level that it names. `levels` holds the levels of each column.
 
         >>> formula = parse('region == "south"').with_levels({"region": ("north", "south")})
         >>> formula.evaluate({"region": np.array([0.0, 1.0])})
@@ -354,7 +359,7 @@ class Formula:
 
     @property
     def kind(self) -> Kind:
-        """Kind of the result: a number, a boolean, a level, a spline or an interaction."""
+        """Kind of column that the formula defines: a number, a boolean, levels, a spline or an interaction."""
         if isinstance(self.tree, Cut) or (isinstance(self.tree, DatePart) and self.tree.part in DATE_LEVELS):
             return "levels"
         if isinstance(self.tree, Spline):
@@ -365,9 +370,10 @@ class Formula:
 
     @property
     def width(self) -> int:
-        """Number of released columns: one for a number, and one fewer than the levels or basis functions otherwise.
+        """Number of released columns.
 
-        The width of an interaction depends on the levels of its columns, not on the formula.
+        It is 1 for a number or boolean, one less than the number of levels of a cut, and one less than the number of
+        basis functions of a spline. The formula does not determine the number for other kinds.
 
         >>> parse("cut(age, 30, 50, 65)").width, parse("spline(age, 25, 40, 60)").width
         (3, 6)
@@ -377,7 +383,7 @@ class Formula:
         return len(self.tree.points) if isinstance(self.tree, Cut) else 1
 
     def levels(self) -> tuple[str, ...]:
-        """Return the names of the levels. Each interval of a cut includes its left end and excludes its right end.
+        """Return the names of the levels. An interval of a cut includes its left end and excludes its right end.
 
         >>> parse("cut(age, 30, 50, 65)").levels()
         ('<30', '30 to 50', '50 to 65', '>=65')
@@ -396,11 +402,11 @@ class Formula:
     def interval(self, bounds: Mapping[str, Interval]) -> Interval:
         """Return a range that contains every value of the formula, given the bounds of its columns.
 
-        No result of `evaluate` for columns inside their bounds lies outside this range, not even by rounding. The range
-        may be wider than the set of values, because each occurrence of a column is treated as a separate column: x - x
-        over [0, 1] has the range [-1, 1]. A derived column may therefore declare tighter bounds. A condition has the
-        range [0, 1], a cut the range of its level indices, and a basis function [0, 1]. Boolean columns have bounds (0,
-        1).
+        If the columns are inside their bounds, no result of `evaluate` lies outside this range, not even by rounding.
+        The range may be wider than the set of values, because each occurrence of a column is treated as a separate
+        column: x - x over [0, 1] has the range [-1, 1]. A derived column may therefore declare tighter bounds. The
+        range of a condition or of a basis function is [0, 1], and the range of a cut is that of its level indices.
+        Boolean columns have bounds (0, 1).
 
         >>> parse("exper ** 2").interval({"exper": (0.0, 60.0)})
         (0.0, 3600.0)
@@ -411,10 +417,10 @@ class Formula:
         return (0.0, 1.0) if isinstance(self.tree, Spline) else ends
 
     def evaluate(self, values: Mapping[str, FloatArray]) -> FloatArray:
-        """Compute the derived column: numbers, 0 and 1, or level indices.
+        """Compute the derived column, as numbers, as 0 and 1, or as level indices.
 
-        `values` holds the values of each column in the formula, inside their declared bounds, shape (rows,). The result
-        is NaN where one of them is not finite.
+        `values` holds an array of shape (rows,) for each column in the formula, clipped to its bounds. The result is
+        NaN in rows where a column is not finite.
 
         >>> parse("age >= 65").evaluate({"age": np.array([30.0, 65.0, np.nan])})
         array([ 0.,  1., nan])
@@ -440,11 +446,12 @@ class Formula:
         return out
 
     def basis(self, values: Mapping[str, FloatArray], bounds: Mapping[str, Interval]) -> FloatArray:
-        """Compute the basis functions of a spline, shape (width, rows). NaN where a column is not finite.
+        """Compute the basis functions of a spline, shape (width, rows).
 
-        The first function is left out as the reference, because all of them sum to 1. Every value lies in [0, 1], and
-        the squares of a row sum to at most 1, because the values are nonnegative and sum to at most 1 (see the function
-        `basis`). The outer knots are at the ends of the range of the first argument.
+        The first function is left out as the reference, because all functions sum to 1. Every value lies in [0, 1], and
+        the squares in a row sum to at most 1, because the values are nonnegative and sum to at most 1 (see the function
+        `basis`). The outer knots are the ends of the range of the first argument. The result is NaN in rows where a
+        column is not finite.
 
         >>> parse("spline(age, 40, degree=1)").basis({"age": np.array([20.0, 50.0])}, {"age": (20.0, 60.0)})
         array([[0. , 0.5],
@@ -465,7 +472,10 @@ class Formula:
         return out
 
     def _operand_range(self, bounds: Mapping[str, Interval]) -> Interval:
-        """Return the range of the formula, or of the argument of a cut or spline. Check points and knots."""
+        """Return the range of the formula, or of the first argument of a cut or spline.
+
+        Check that its points or knots are inside this range.
+        """
         tree = self.tree
         if isinstance(tree, Cross):
             raise FormulaError(f"{shown(self.text)}: an interaction has no range")
@@ -503,7 +513,7 @@ class Formula:
         return float(low), float(high)
 
     def _arrays(self, values: Mapping[str, FloatArray]) -> tuple[dict[str, FloatArray], int]:
-        """Return the columns of the formula and their common length."""
+        """Return the columns of the formula as arrays, and their common length."""
         arrays: dict[str, FloatArray] = {}
         for name in self.names:
             if name not in values:
@@ -521,9 +531,10 @@ class Formula:
 def order(
     formulas: Mapping[str, Formula], declared: Collection[str], with_levels: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Sort derived columns so that each can be computed from the columns before it.
+    """Sort derived columns so that each of them can be computed from the columns before it.
 
-    `declared` are the numeric and boolean columns of the table, and `with_levels` its columns with levels.
+    `declared` holds the names of the numeric and boolean columns of the table, and `with_levels` those of its columns
+    with levels.
 
     >>> order({"square": parse("rate ** 2"), "rate": parse("wage / hours")}, ["wage", "hours"])
     ('rate', 'square')
@@ -557,7 +568,7 @@ def order(
 def _use_fault(
     formula: Formula, name: str, allowed: list[str], levels: list[str], formulas: Mapping[str, Formula]
 ) -> str:
-    """Return the problem with a column in a formula, or an empty text."""
+    """Return the problem with how a formula uses a column, or an empty text."""
     if name not in formula.numbers:
         crossed = formula.kind == "interaction"
         kinds = [*levels, *allowed] if crossed else levels

@@ -32,28 +32,28 @@ Function: TypeAlias = Literal["log", "log2", "log10", "log1p", "exp", "sqrt", "a
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A finite nonnegative constant."""
+    """Finite, nonnegative constant."""
 
     value: float
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A column."""
+    """Reference to a column."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Negate:
-    """Minus an expression."""
+    """Negative of an expression."""
 
     operand: Node
 
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """Sum, difference, product or quotient."""
+    """Sum, difference, product or quotient of two expressions."""
 
     sign: Arithmetic
     left: Node
@@ -62,7 +62,7 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """An integer power from 0 to 8, or a square root written as the power 0.5."""
+    """Integer power from 0 to 8, or a square root, which is the power 0.5."""
 
     base: Node
     exponent: float
@@ -70,7 +70,7 @@ class Power:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """A comparison: 1 where it holds, else 0."""
+    """Comparison of two expressions. Its value is 1 where it is true, and 0 elsewhere."""
 
     sign: Comparison
     left: Node
@@ -79,7 +79,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Logic:
-    """A conjunction or disjunction of two conditions: 1 where it holds, else 0."""
+    """Conjunction or disjunction of two conditions. Its value is 1 where it is true, and 0 elsewhere."""
 
     word: Literal["and", "or"]
     left: Node
@@ -88,14 +88,14 @@ class Logic:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """A negated condition: 1 where the condition does not hold, else 0."""
+    """Negation of a condition. Its value is 1 where the condition is false, and 0 elsewhere."""
 
     operand: Node
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of one expression, or the minimum or maximum of several."""
+    """Call of a function of one expression, or of the minimum or maximum of several."""
 
     function: Function
     arguments: tuple[Node, ...]
@@ -103,7 +103,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """An expression clipped to a constant range."""
+    """Expression clipped to a constant range."""
 
     operand: Node
     low: float
@@ -112,7 +112,7 @@ class Clip:
 
 @dataclass(frozen=True, slots=True)
 class IsLevel:
-    """A comparison of a column with a level: 1 where it holds, else 0.
+    """Comparison of a column with a level. Its value is 1 where it is true, and 0 elsewhere.
 
     `code` is the index of the level, or -1 before the formula is bound to the column.
     """
@@ -125,7 +125,7 @@ class IsLevel:
 
 @dataclass(frozen=True, slots=True)
 class DatePart:
-    """The year, month or weekday of a date column. Months and weekdays are level indices.
+    """Year, month or weekday of a date column. Months and weekdays are level indices.
 
     `kept` holds the months or weekdays that the bounds of the column allow. It is empty before the formula is bound.
     """
@@ -137,7 +137,10 @@ class DatePart:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Levels defined by increasing constant points: below the first, between neighbours, and from the last upwards."""
+    """Intervals of an expression between increasing constant points, as levels.
+
+    The first level lies below the first point, and the last level starts at the last point.
+    """
 
     operand: Node
     points: tuple[float, ...]
@@ -145,7 +148,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Spline:
-    """A clamped B-spline basis over the bounds of an expression, with increasing constant inner knots."""
+    """Clamped B-spline basis over the range of an expression, with increasing constant inner knots."""
 
     operand: Node
     knots: tuple[float, ...]
@@ -154,7 +157,7 @@ class Spline:
 
 @dataclass(frozen=True, slots=True)
 class Cross:
-    """The interaction of two columns, at least one of which has levels."""
+    """Interaction of two columns, at least one of which has levels."""
 
     left: str
     right: str
@@ -167,12 +170,12 @@ _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _MINUS, _POWER, _ATOM = range(9)
 
 
 def is_condition(tree: Tree) -> bool:
-    """Return whether a tree is a condition, with the values 0 and 1."""
+    """Return whether a tree is a condition, whose values are 0 and 1."""
     return isinstance(tree, Compare | Logic | Not | IsLevel)
 
 
 def names_in(tree: Tree) -> Iterator[str]:
-    """Yield the column names in a tree, in order of appearance, with repetitions."""
+    """Yield the names of the columns in a tree in order of appearance. Names may repeat."""
     if isinstance(tree, Name | IsLevel | DatePart):
         yield tree.name
     if isinstance(tree, Cross):
@@ -182,7 +185,7 @@ def names_in(tree: Tree) -> Iterator[str]:
 
 
 def numbers_in(tree: Tree) -> Iterator[str]:
-    """Yield the names of columns used as numbers, in order of appearance, with repetitions."""
+    """Yield the names of the columns that are used as numbers in order of appearance. Names may repeat."""
     if isinstance(tree, Name | DatePart):
         yield tree.name
     for part in parts_of(tree):
@@ -190,7 +193,7 @@ def numbers_in(tree: Tree) -> Iterator[str]:
 
 
 def dates_in(tree: Tree) -> Iterator[DatePart]:
-    """Yield the date parts in a tree."""
+    """Yield the nodes of a tree that are parts of a date."""
     if isinstance(tree, DatePart):
         yield tree
     for part in parts_of(tree):
@@ -200,10 +203,10 @@ def dates_in(tree: Tree) -> Iterator[DatePart]:
 def with_codes(
     tree: Tree, codes: Mapping[str, Mapping[str | int, int]], kept: Mapping[tuple[str, str], tuple[int, ...]]
 ) -> Tree:
-    """Copy the tree with the index of every level, or -1 for an unknown level.
+    """Copy the tree with the index of every level, which is -1 for an unknown level.
 
-    `codes` maps the levels of each column to indices, and `kept` holds the months or weekdays that can occur in each
-    date column. If a column with levels is compared with an integer, the integer is read as a level.
+    `codes` maps the levels of each column to their indices, and `kept` holds the months or weekdays that can occur in
+    each date column. An integer that is compared with a column with levels is read as a level.
 
     >>> node = with_codes(Compare("==", Name("g"), Number(2.0)), {"g": {1: 0, 2: 1}}, {})
     >>> node.level, node.code
@@ -228,14 +231,14 @@ def with_codes(
 
 
 def _integer_level(tree: Compare) -> IsLevel | None:
-    """Read a comparison of a column with an integer as a comparison with a level."""
+    """Read the comparison of a column with an integer as one with a level. Return None for other comparisons."""
     if not isinstance(tree.left, Name) or not isinstance(tree.right, Number) or not tree.right.value.is_integer():
         return None
     return IsLevel(tree.sign, tree.left.name, int(tree.right.value)) if tree.sign in ("==", "!=") else None
 
 
 def levels_in(tree: Tree) -> Iterator[IsLevel]:
-    """Yield the comparisons with a level in a tree."""
+    """Yield the nodes of a tree that compare a column with a level."""
     if isinstance(tree, IsLevel):
         yield tree
     for part in parts_of(tree):
@@ -254,12 +257,12 @@ def parts_of(tree: Tree) -> tuple[Node, ...]:
 
 
 def number_text(value: float) -> str:
-    """Return the shortest text that reads back as the same number."""
+    """Return the shortest text that is read as the same number."""
     return repr(value).removesuffix(".0")
 
 
 def name_text(name: str) -> str:
-    """Return a column name as written in a formula, in back quotes unless it is a plain and unreserved word.
+    """Return a column name as it is written in a formula, with back quotes unless it is a plain word.
 
     >>> name_text("age"), name_text("gross income"), name_text("log")
     ('age', '`gross income`', '`log`')
@@ -269,7 +272,7 @@ def name_text(name: str) -> str:
 
 
 def is_reserved(word: str) -> bool:
-    """Return whether a word must be quoted to name a column."""
+    """Return whether a column with this name must be written in back quotes."""
     return word in FUNCTIONS + TOP_FUNCTIONS or word.lower() in NOT_NUMBERS or keyword.iskeyword(word)
 
 
@@ -367,7 +370,10 @@ _INSTEAD: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, number, quoted name, quoted text or operator with its position. `value` is the value of a number."""
+    """Word, number, quoted name, quoted text or operator of a formula, with its position.
+
+    `value` is the value of a number.
+    """
 
     kind: Literal["word", "name", "number", "text", "sign", "end"]
     text: str
@@ -376,7 +382,7 @@ class Token:
 
 
 def tokens_of(text: str) -> list[Token]:
-    """Split a formula into tokens. The last one has kind "end".
+    """Split a formula into tokens. The last token has kind "end".
 
     >>> [token.text for token in tokens_of("exper ** 2")]
     ['exper', '**', '2', '']
@@ -402,7 +408,7 @@ def tokens_of(text: str) -> list[Token]:
 
 
 def _token(text: str, position: int) -> tuple[Token, int]:
-    """Return the token at a position, and the position after it."""
+    """Return the token at a position, and the position after the token."""
     if match := WORD.match(text, position):
         word = match.group()
         if not word.isidentifier():
@@ -456,7 +462,7 @@ def _column(text: str, position: int, name: str) -> str:
 
 
 class Cursor:
-    """A cursor over the tokens of a formula that reports errors with their position."""
+    """Position in the tokens of a formula. Its errors name the position in the text."""
 
     def __init__(self, text: str) -> None:
         self.tokens = iter(tokens_of(text))
@@ -472,29 +478,29 @@ class Cursor:
         return self.token.kind == "sign" and self.token.text in signs
 
     def at_end(self) -> bool:
-        """Return whether all tokens are consumed."""
+        """Return whether the current token is the end of the formula."""
         return self.token.kind == "end"
 
     def advance(self) -> Token:
-        """Return the current token and move to the next."""
+        """Consume the current token and return it."""
         token = self.token
         self.token = next(self.tokens)
         return token
 
     def accept(self, sign: str) -> bool:
-        """Skip an operator if it is the current token."""
+        """Consume an operator if it is the current token. Return whether it was."""
         if self.at_sign(sign):
             self.advance()
             return True
         return False
 
     def expect(self, sign: str, advice: str) -> None:
-        """Skip a required operator."""
+        """Consume an operator, or raise an error if the current token is another one."""
         if not self.accept(sign):
             raise self.unexpected(advice)
 
     def unexpected(self, advice: str) -> FormulaError:
-        """Return the error for the current token."""
+        """Return the error that says that the current token is not allowed here."""
         token = self.token
         if self.at_end():
             return problem(self.text, token.position, "the formula ends", advice)
@@ -505,24 +511,24 @@ class Cursor:
         return problem(self.text, token.position, f"unexpected {token.text!r}", advice)
 
     def misused(self, token: Token, what: str, verdict: str) -> FormulaError:
-        """Return the error for an earlier token."""
+        """Return the error that says how an earlier token is misused."""
         return misuse(self.text, token.position, what, verdict)
 
 
 def problem(text: str, position: int, what: str, advice: str) -> FormulaError:
-    """Build the error for a position in a formula, with the text before the position and advice."""
+    """Build an error that names a position, the text before this position, and advice."""
     before = _escaped(text[:position].rstrip())
     after = f", after {_last(before)!r}" if before else ""
     return FormulaError(f"{shown(text)}: {what} at position {position}{after}; {advice}")
 
 
 def misuse(text: str, position: int, what: str, verdict: str) -> FormulaError:
-    """Build the error for a part of a formula. `verdict` completes the sentence that starts with `what`."""
+    """Build an error for a part of a formula. `verdict` completes the sentence that starts with `what`."""
     return FormulaError(f"{shown(text)}: {what} at position {position} {verdict}")
 
 
 def shown(text: str) -> str:
-    """Quote a formula for a message, on one line and with invisible characters escaped."""
+    """Quote a formula for a message on one line, shortened and with invisible characters escaped."""
     escaped = _escaped(text[: _SHOWN + 1])
     return f'formula "{escaped if len(escaped) <= _SHOWN else escaped[: _SHOWN - 3] + "..."}"'
 
@@ -564,7 +570,7 @@ _NodeT = TypeVar("_NodeT", bound=Tree)
 
 
 def tree_of(text: str) -> Tree:
-    """Parse a formula into its tree. FormulaError names the position of a syntax error."""
+    """Parse a formula into a syntax tree. If its syntax is wrong, the FormulaError names the position."""
     tree = _Parser(text).formula()
     if next(names_in(tree), None) is None:
         raise FormulaError(f"{shown(text)}: the formula must use at least one declared column")
@@ -583,7 +589,7 @@ def tree_of(text: str) -> Tree:
 
 
 class _Parser(Cursor):
-    """A parser of one formula."""
+    """Parser of a single formula."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

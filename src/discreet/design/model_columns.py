@@ -21,11 +21,11 @@ from discreet.wording import Message
 
 @dataclass(frozen=True, slots=True)
 class SubModel:
-    """A linear model that can be fitted to a release.
+    """Linear model that can be fitted to a release.
 
-    `features` are declared names, or released names of single indicators such as `region[south]`. A declared
-    categorical name stands for all its indicators. `names` are the names of the coefficients, starting with `Intercept`
-    if there is one. `positions` and `target_position` are indices in `release.columns`, where the constant has index 0.
+    `features` holds declared names, or released names of single indicators such as `region[south]`. The declared name
+    of a category means all its indicators. `names` holds the names of the coefficients, starting with `Intercept` if
+    there is one. `positions` and `target_position` are indices in `release.columns`, where the constant has index 0.
     """
 
     target: str
@@ -37,22 +37,22 @@ class SubModel:
 
     @property
     def slopes(self) -> tuple[str, ...]:
-        """Coefficient names except the intercept."""
+        """Names of the coefficients except the intercept."""
         return self.names[1:] if self.intercept else self.names
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """Indices of the features, sorted so that their order does not matter, followed by the target."""
+        """Indices of the features, sorted so that models can be compared, followed by the index of the target."""
         return (*sorted(self.positions), self.target_position)
 
 
 def has_all_regressors(design: Design, features: Iterable[str]) -> bool:
-    """Return whether these are all regressors of the design, so that the declared radius bounds their norm."""
+    """Return whether `features` are all regressors of the design, so that the declared radius bounds their norm."""
     return set(features) == set(design.regressors)
 
 
 def is_feature(design: Design, name: str) -> bool:
-    """Return whether a name can be a feature of a model: a released column, or an indicator of a category.
+    """Return whether a name can be a feature of a model, as a released column or as an indicator of a category.
 
     >>> design = Design("y", {"y": (0, 1), "g": ["a", "b", "c"]})
     >>> is_feature(design, "g"), is_feature(design, "g[b]"), is_feature(design, "g[a]")
@@ -67,9 +67,9 @@ def model_of(
     features: Iterable[str] | None = None,
     intercept: bool | None = None,
 ) -> SubModel:
-    """Select a model by declared names.
+    """Select the columns of a model by declared names.
 
-    The target and intercept default to those of the design, and the features to every other released column.
+    The target and the intercept default to those of the design. The features default to all other released columns.
     """
     chosen_target = _checked_target(design, design.target if target is None else target)
     if features is None:
@@ -156,7 +156,7 @@ _IDENTITY: Final = re.compile(r"I\((.*)\)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class ModelFormula:
-    """Target, features and intercept of a model formula. The intercept is None if the formula has neither 0 nor 1."""
+    """Target, features and intercept of a model formula. The intercept is None if the formula does not mention it."""
 
     target: str
     features: tuple[str, ...]
@@ -164,11 +164,12 @@ class ModelFormula:
 
 
 def parse_model(text: str, design: Design) -> ModelFormula:
-    """Parse `target ~ feature + feature`, with `.` for every other column and `- 1` or `+ 0` for no intercept.
+    """Parse a model formula such as `y ~ x + z`.
 
-    `- feature` removes a term, as in `. - region`. `C(region)` means `region`, which must have levels, and
-    `region[south]` means one of its indicators. Names with blanks or operators are written in back quotes. A function
-    or an interaction, such as `log(income)` or `age:region`, refers to the released column declared with this formula.
+    A `.` means every other column, and `- 1` or `+ 0` means no intercept. `- feature` removes a term, as in `. -
+    region`. `C(region)` means `region`, which must have levels, and `region[south]` means one of its indicators. Names
+    with blanks or operators are written in back quotes. A function or an interaction, such as `log(income)` or
+    `age:region`, refers to the released column declared with this formula.
     """
     if not isinstance(text, str):
         raise FormulaError(f"expected a formula such as 'income ~ age + region', got {type(text).__name__}")
@@ -198,14 +199,14 @@ def parse_model(text: str, design: Design) -> ModelFormula:
 
 
 def _target(term: str, design: Design) -> str:
-    """Return the column that the left side names, or whose formula it is. `model_of` checks it."""
+    """Return the column that the left side names, or the column with this formula. `model_of` checks it."""
     if _name(term) in design.columns:
         return _name(term)
     return _by_formula(term, design) or _name(term)
 
 
 def _feature(text: str, term: str, design: Design) -> str:
-    """Return the declared name, or the released name of an indicator, to which a term refers."""
+    """Return the declared name to which a term refers, or the released name of an indicator."""
     if is_feature(design, _name(term)):
         return _name(term)
     if category := _CATEGORY.fullmatch(term):
@@ -243,7 +244,7 @@ def _not_joined(text: str) -> FormulaError:
 
 
 def _by_formula(term: str, design: Design) -> str | None:
-    """Return the released column declared with this formula, or None. The columns of an interaction may be swapped."""
+    """Return the released column declared with a formula, or None. The columns of an interaction may be swapped."""
     from discreet.design.formula import parse
     from discreet.design.formula_syntax import Cross
 
@@ -261,7 +262,7 @@ def _by_formula(term: str, design: Design) -> str | None:
 
 
 def _terms(text: str, right: str) -> list[tuple[str, str]]:
-    """Split a text at + and - outside brackets and quotes. Return each term with the sign before it."""
+    """Split the right side at each + and - outside brackets and quotes. Return each term and the sign before it."""
     terms: list[tuple[str, str]] = []
     sign = ""
     for piece in _pieces(right):
@@ -282,7 +283,7 @@ def _terms(text: str, right: str) -> list[tuple[str, str]]:
 
 
 def _pieces(right: str) -> Iterator[str]:
-    """Yield terms and the operators between them, without surrounding blanks."""
+    """Yield the terms and the operators between them, without surrounding blanks."""
     term, closers = "", [""]
     for sign in right:
         if sign == closers[-1]:
@@ -311,10 +312,10 @@ ModelColumns: TypeAlias = tuple[int, ...]
 
 
 def declared_models(design: Design, formulas: Sequence[str]) -> tuple[ModelColumns, ...]:
-    """Return the columns of the models that have additional robust standard errors, or raise if one is not allowed.
+    """Return the columns of the additional models with robust standard errors. Raise if a model is not allowed.
 
     The result does not depend on the order of the formulas, so that a ledger recognises a repeated request. Models of
-    the design's target come first, and then models with fewer columns.
+    the target of the design come first, and smaller models come before larger ones.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "g": ["a", "b", "c"]})
     >>> declared_models(design, ["y ~ C(g)", "y ~ x"])
@@ -366,7 +367,7 @@ def _columns(design: Design, formula: str) -> ModelColumns:
 
 
 def scaled_residual_bound(design: Design, robust: RobustErrors) -> float | None:
-    """Return the residual bound in scaled units of the target, or None if the bound is computed from the noisy sums."""
+    """Return the residual bound in scaled units of the target, or None if the noisy sums determine it."""
     if not design.intercept:
         raise SpecError("robust standard errors require a model with an intercept; remove intercept = false")
     bound = robust.residual_bound

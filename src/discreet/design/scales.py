@@ -5,13 +5,14 @@ column of an interaction of that number with a category is $s 1[g]$ for a level 
 
 $$x\,1[g] = h\,(s\,1[g]) + c\,1[g].$$
 
-The map thus needs the indicator of the level. It is a released column, or for the reference level $1[r] = 1 - \sum_{g
-\ne r} 1[g]$. In a model that also contains the category, both sides span the same space. Write $b$ for the coefficient
-of $s 1[g]$ divided by $h$. Then $b$ is the coefficient of $x 1[g]$, and $-c b$ is added to the coefficient of $1[g]$.
-For the reference level, $-c b$ is added to the intercept instead, and $c b$ to the coefficients of all indicators.
-Without an intercept, the scaled column of the reference level is shifted by the constant $c/h$ like that of a number.
-The same map holds, because $1 - 1[r]$ is the sum of the other indicators. A model with the interaction but without the
-category differs between scaled and original units, so it is rejected unless $c$ is 0.
+The map thus needs the indicator of the level. This indicator is a released column, except that of the reference level,
+which is $1[r] = 1 - \sum_{g \ne r} 1[g]$. In a model that also contains the category, the scaled and the original
+columns span the same space. Write $b$ for the coefficient of $s 1[g]$ divided by $h$. Then $b$ is the coefficient of $x
+1[g]$, and $-c b$ is added to the coefficient of $1[g]$. For the reference level, $-c b$ is added to the intercept
+instead, and $c b$ to the coefficients of all indicators. Without an intercept, the scaled column of the reference level
+is shifted by the constant $c/h$, as the column of a number is. The map is the same, because $1 - 1[r]$ is the sum of
+the other indicators. A model with the interaction but without the category differs between scaled and original units,
+so it is rejected unless $c$ is 0.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from discreet.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """The linear map to original units.
+    """Linear map from scaled columns to original units.
 
-    Column j in original units is `half[j]` times the scaled column j, plus `mid[j]`, plus m times column i in original
-    units for every (j, i, m) in `taken`. Only interactions have such terms.
+    In original units, column j is `half[j]` times scaled column j, plus `mid[j]`, plus m times column i for every (j,
+    i, m) in `taken`. Only interactions have entries in `taken`.
     """
 
     half: tuple[float, ...]
@@ -38,12 +39,12 @@ class Scales:
 
 
 def released_columns(design: Design, names: Sequence[str]) -> list[Column]:
-    """Return the declared column of each released column that belongs to these names."""
+    """Return, for each released column of the named columns, the declared column that it belongs to."""
     return [design.parts[name] for name in names for _ in design.parts[name].released(name)]
 
 
 def signed_columns(design: Design, names: Sequence[str]) -> list[bool]:
-    """Return for each released column whether its scaled values lie in [-1, 1] rather than [0, 1]."""
+    """Return whether each released column is scaled to [-1, 1] rather than to [0, 1]."""
     return [
         isinstance(column, Numeric) or (isinstance(column, Interaction) and column.signed)
         for column in released_columns(design, names)
@@ -51,7 +52,7 @@ def signed_columns(design: Design, names: Sequence[str]) -> list[bool]:
 
 
 def scales_of(design: Design, names: Sequence[str]) -> Scales:
-    """Return the linear map for the released columns of these names.
+    """Return the linear map for the released columns of the named columns.
 
     >>> columns = {"y": (0, 1), "age": (20, 80), "g": ["a", "b"], "ag": {"formula": "age:g"}}
     >>> scales_of(Design("y", columns), ["age", "g", "ag"])

@@ -1,4 +1,4 @@
-"""Convert the parameters and the data of the estimator to a design and a table."""
+"""Conversion of the parameters and the data of the estimator to a design and a table."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ IN_DESIGN: Final[Mapping[str, object]] = {
 
 
 def checked_design(design: object, parameters: Mapping[str, object]) -> Design | None:
-    """Return the design, and raise if it is unsupported or repeated by other parameters."""
+    """Return the design, or raise if it is unsupported or if other parameters restate what it declares."""
     if design is None:
         return None
     if not isinstance(design, Design):
@@ -80,7 +80,7 @@ def checked_design(design: object, parameters: Mapping[str, object]) -> Design |
 
 
 def features_of(design: Design) -> tuple[str, ...]:
-    """Return the columns that a table must have for a design, without the target, in declared order."""
+    """Return the table columns that a design needs besides the target, in declared order."""
     return tuple(name for name in design.table_columns if name != design.target)
 
 
@@ -153,7 +153,7 @@ FIT_OPTIONS: Final = ("penalty", "strength", "l1_ratio")
 
 
 def fit_options(options: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """Return the options to fit a release. By default, moments are fitted with the best predictor.
+    """Return the options for fitting a release, with the best predictor as the default penalty for moments.
 
     A release of coefficients has no options.
     """
@@ -165,7 +165,7 @@ def fit_options(options: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def check_fit_options(options: Mapping[str, Any]) -> None:
-    """Raise for options that no release can be fitted with."""
+    """Raise for options that are invalid for every release."""
     for name in ("strength", "l1_ratio"):
         if options["penalty"] is None and options[name] is not None:
             raise OptionError(
@@ -242,7 +242,7 @@ _SAID: Final[set[tuple[str, ...]]] = set()
 
 
 def check_pipeline(pipeline: Pipeline) -> tuple[str, ...]:
-    """Return the names of pipeline steps that learn from rows before a private regressor sees them, and warn.
+    """Warn of pipeline steps that learn from rows before a private regressor sees them, and return their names.
 
     The guarantee of the regressor does not cover what a scaler, an imputer or a feature selection learns from the rows,
     and the bounds of scaled columns cannot be known in advance. Steps that learn nothing (a `FunctionTransformer`, a
@@ -280,7 +280,7 @@ def check_pipeline(pipeline: Pipeline) -> tuple[str, ...]:
 
 
 def warn_of_callers(model: object) -> None:
-    """Warn, once for the same steps, if a pipeline with steps that learn from rows calls `fit` of a model."""
+    """Warn if a pipeline that calls `fit` of the model has steps that learn from rows, once for the same steps."""
     inside, learning = model, list[str]()
     frame = inspect.currentframe()
     while frame is not None:
@@ -328,7 +328,7 @@ _ROWS: Final = 2**16
 
 
 def read_target(y: object, features: Mapping[str, object], declared: str | None) -> tuple[str, Any]:
-    """Return the name and the values of the target. A column of a table library is not converted.
+    """Return the name and the values of the target. A column of a data frame is not converted.
 
     Call it directly from `fit`, because the stack level of its warning assumes that.
     """
@@ -361,7 +361,7 @@ def read_target(y: object, features: Mapping[str, object], declared: str | None)
 
 
 def check_rows(design: Design, table: Mapping[str, Any]) -> None:
-    """Raise if columns have different lengths, or if the table is empty and no rule allows that."""
+    """Raise if columns have different lengths, or if the table is empty although no rule allows that."""
     lengths = {len(values) for values in table.values()}
     if len(lengths) > 1:
         raise OptionError(
@@ -383,7 +383,7 @@ def check_rows(design: Design, table: Mapping[str, Any]) -> None:
 
 
 def read_column(name: str, column: Base, values: object) -> npt.NDArray[np.float64]:
-    """Read a numeric column as a release does. A row that the rule drops gets NaN."""
+    """Read a numeric column as a release does, with NaN for each row that its rule drops."""
     table = {name: target_column(values)[0]}
     parts = [declared_array(name, column, batch.column(name)) for batch in frame_batches(table, {name: column}, _ROWS)]
     numbers = np.concatenate([np.empty(0), *parts])
@@ -392,11 +392,11 @@ def read_column(name: str, column: Base, values: object) -> npt.NDArray[np.float
 
 
 class RefusedCellError(CellError, TypeError):
-    """A rejected cell. scikit-learn expects a ValueError for missing cells and a TypeError for other kinds."""
+    """Error for a rejected cell that is both a ValueError and a TypeError, as scikit-learn's checks expect."""
 
 
 def in_familiar_words(target: str, call: Callable[[], _Result]) -> _Result:
-    """Report the location of a rejected cell, but not its value, with the words that scikit-learn's checks look for."""
+    """Run `call`, and report the location of a rejected cell, but not its value, in the wording of scikit-learn."""
     try:
         return call()
     except CellError as error:

@@ -271,7 +271,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         return self
 
     def _account(self) -> SpendHook:
-        """Return the account of a fit: the ledger's account, or an account of this process only."""
+        """Return the spend hook of a fit: the ledger's account of the data set, or `untracked` without a ledger."""
         if self.dataset is not None and not (isinstance(self.dataset, str) and self.dataset):
             raise OptionError(
                 f"dataset: expected the name of a data set, got {shown(self.dataset)}",
@@ -368,7 +368,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         return in_familiar_words(design.target, partial(self.fit_.predict, table))
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
-        """Return R^2 of the predictions for these rows. It is not private for them.
+        """Return R^2 of the predictions for these rows. The result is not private for the rows.
 
         Parameters
         ----------
@@ -433,7 +433,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         return dict(zip(names or [f"x{position}" for position in range(len(columns))], columns, strict=True))
 
     def _width(self, *, reset: bool) -> int:
-        """Return the number of columns of a list without rows, as fitted or declared, or 0 if unknown."""
+        """Return the number of columns to assume for a list without rows, as fitted or declared, or 0 if unknown."""
         if not reset:
             return int(self.n_features_in_)
         bounds: Any = self.bounds

@@ -1,4 +1,4 @@
-"""Define array types, projection onto a ball, and a limit on BLAS threads."""
+"""Define array types, project integer rows onto a ball, and limit the threads of BLAS."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _SURELY = 1 - 2**-30
 
 
 def shrink_to_ball(x: FloatArray, norm2: int) -> None:
-    """Shrink the columns of `x` (integers) in place until no squared norm exceeds `norm2`.
+    """Shrink columns of the integer array `x` in place until no squared norm exceeds `norm2`.
 
-    A column outside the ball is scaled onto it and rounded to the nearest grid point. If rounding pushes it out again,
-    it is truncated towards zero instead. Integer arithmetic decides which columns are outside, so the result does not
-    depend on the order of summation. Columns that are clearly inside are skipped.
+    A column outside the ball is scaled onto it and rounded to the nearest grid point. If the rounded column is outside
+    again, the scaled column is truncated towards zero instead. Integer arithmetic decides which columns are outside, so
+    the result does not depend on the order of summation. Columns that are clearly inside are skipped.
 
     >>> x = np.array([[3.0], [4.0]]); shrink_to_ball(x, 16); x.ravel().tolist()
     [2.0, 3.0]
@@ -77,7 +77,7 @@ _limit_lock: Final = threading.Lock()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread inside the block."""
+    """Limit BLAS to one thread inside the `with` block."""
     if not _limit_lock.acquire(blocking=False):
         # a second caller would restore the limit that the first one set
         yield
@@ -91,7 +91,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @cache
 def _controller(*_loaded: bool) -> ThreadpoolController:
-    """Find the BLAS libraries loaded so far. Cached because the search is slow."""
+    """Find the BLAS libraries that are loaded. The result is cached because the search is slow."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -1,12 +1,13 @@
-"""Compute logarithms and the exponential from operations that IEEE 754 rounds correctly.
+"""Compute logarithms and exponentials from operations that IEEE 754 rounds correctly.
 
-A library's log or exp may round differently in the vector body and the scalar tail of a loop, or on another machine.
-Here only +, -, *, / and exact steps (splitting off an exponent, scaling by a power of two, comparing) act on an
-element, each as a separate ufunc, so that nothing can be fused. The result therefore depends on the value alone.
+The log or exp of a library may round differently in the vectorised and the scalar part of a loop, or on another
+machine. Here, every element goes through +, -, *, / and exact steps only (splitting off an exponent, scaling by a power
+of two, comparing). Each is a separate ufunc, so that operations cannot be fused. The result therefore depends on the
+value alone.
 
-Errors are below one unit in the last place. The leading term is carried as a pair and only a small correction is
-rounded, so the error before the last rounding is below half a unit. A result that is a double, such as log10(1000), is
-therefore exact.
+Errors are below one unit in the last place. The leading term is held as a pair of doubles and only a small correction
+is rounded, so that the error before the last rounding is below half a unit. A result that is itself a double, such as
+log10(1000), is therefore exact.
 """
 
 from __future__ import annotations
@@ -108,8 +109,8 @@ def _power_of_two(exponent: FloatArray) -> FloatArray:
 def _logarithm(x: FloatArray, scale: _Pair, octave: _Pair, extra: FloatArray | float = 0.0) -> FloatArray:
     """Compute log(x) * scale + extra, where `octave` is scale * log(2).
 
-    With x = 2**e (1 + f), h = f**2 / 2 and s = f / (2 + f): log(1 + f) = 2 artanh(s) = (f - h) + s (h + 2 s**2 / 3 + 2
-    s**4 / 5 + ...).
+    Let x = 2**e (1 + f), h = f**2 / 2 and s = f / (2 + f). Then log(1 + f) = 2 artanh(s) = (f - h) + s (h + 2 s**2 / 3
+    + 2 s**4 / 5 + ...).
     """
     mantissa, exponent = np.frexp(x)
     low = mantissa < _SQRT_HALF
@@ -132,7 +133,7 @@ def _logarithm(x: FloatArray, scale: _Pair, octave: _Pair, extra: FloatArray | f
 
 
 def _product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the rounded product of a and b, and its exact rounding error [Dekker 1971]."""
+    """Return the rounded product of a and b and its rounding error, which is exact [Dekker 1971]."""
     product = a * b
     a_high, b_high = _high(a), _high(b)
     a_low, b_low = a - a_high, b - b_high
@@ -140,7 +141,7 @@ def _product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _high(a: FloatArray) -> FloatArray:
-    """Return the upper half of the bits of each number."""
+    """Return each number rounded to the upper half of its bits."""
     scaled = a * _SPLITTER
     return scaled - (scaled - a)
 
@@ -150,7 +151,7 @@ def _high(a: FloatArray) -> FloatArray:
 
 
 def halves(values: FloatArray) -> npt.NDArray[np.int32]:
-    """Split each double into two 32-bit halves, low half first, with shape (2, m). -0.0 becomes 0.0.
+    """Split each double into two 32-bit integers, the low half first, with shape (2, m). -0.0 becomes 0.0.
 
     >>> halves(np.array([1.0, -0.0])).tolist()
     [[0, 0], [1072693248, 0]]
@@ -160,7 +161,7 @@ def halves(values: FloatArray) -> npt.NDArray[np.int32]:
 
 
 def doubles(pair: npt.NDArray[np.generic]) -> FloatArray:
-    """Join halves of shape (2, m), in any type that can hold them, into doubles.
+    """Join 32-bit halves into doubles. The halves have shape (2, m) and any type that can hold them.
 
     >>> doubles(halves(np.array([0.1, -3e300]))).tolist()
     [0.1, -3e+300]

@@ -1,4 +1,4 @@
-"""Solve integer linear equations exactly, bound eigenvalues, and store symmetric matrices as triangles."""
+"""Solve linear equations in integers, bound eigenvalues, and store symmetric matrices as triangles."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Int: TypeAlias = npt.NDArray[Any]
 def eliminate(table: list[list[int]]) -> list[int] | None:
     """Eliminate a symmetric integer matrix in place without fractions [Bareiss 1968], and return its pivots.
 
-    Rows may continue with entries of right-hand sides. Entries left of the diagonal are not read. Every other entry
-    becomes a minor of the matrix, so no division leaves a remainder. All pivots are positive if the matrix is positive
-    definite, and some are 0 if it is only semidefinite. The result is None if the matrix is indefinite.
+    Each row may be extended by entries of right-hand sides. Entries to the left of the diagonal are not read. All other
+    entries become minors of the matrix, so no division leaves a remainder. All pivots are positive if the matrix is
+    positive definite, and some are 0 if it is only semidefinite. The result is None if the matrix is indefinite.
 
     >>> table = [[2, 1], [1, 2]]
     >>> eliminate(table), table[1][1], eliminate([[1, 1], [1, 1]]), eliminate([[1, 2], [2, 1]])
@@ -51,7 +51,7 @@ def eliminate(table: list[list[int]]) -> list[int] | None:
 
 
 def exact_solution(matrix: BigIntArray, right: BigIntArray) -> tuple[Fraction, ...] | None:
-    """Solve `matrix @ x = right` exactly for x. Return None unless the matrix is symmetric positive definite.
+    """Solve `matrix @ x = right` exactly for x. Return None if the matrix is not symmetric positive definite.
 
     The running time grows with the fourth power of the number of columns.
 
@@ -71,7 +71,10 @@ def exact_solution(matrix: BigIntArray, right: BigIntArray) -> tuple[Fraction, .
 
 
 def factors(matrix: Int, bits: int) -> tuple[Int, list[int]]:
-    """Return L and d with L diag(d) L' close to the matrix, in units of 2**-bits. Only L below the diagonal is set."""
+    """Return L and d such that L diag(d) L' approximates the matrix, in units of 2**-bits.
+
+    Only the entries of L below the diagonal are set.
+    """
     rest = matrix.copy()
     pivots: list[int] = []
     for j in range(len(rest)):
@@ -85,7 +88,7 @@ def factors(matrix: Int, bits: int) -> tuple[Int, list[int]]:
 
 
 def solution(factored: tuple[Int, list[int]], right: Int, bits: int) -> Int:
-    """Solve L diag(d) L' x = right approximately, in units of 2**-bits.
+    """Solve L diag(d) L' x = right approximately, in units of 2**-bits, given (L, d).
 
     >>> unit = 2**20
     >>> solved = solution(factors(np.array([[4 * unit]], dtype=object), 20), np.array([unit], dtype=object), 20)
@@ -117,11 +120,12 @@ _SMALL: Final = 20
 
 
 class Equations:
-    """Equations A x = right with a symmetric positive definite A, in units of 2**-bits.
+    """Linear equations A x = right in units of 2**-bits, with a symmetric positive definite A.
 
-    A is factored once in doubles, in cubic time. Each correction of a solution takes quadratic time, and its residual
-    is exact because it is a sum of doubles that are integers below 2**53. If the residual does not shrink to rounding
-    size, A is factored in integers instead, which is slower. Small matrices are always factored in integers.
+    A is factored once in doubles, in cubic time. Each correction of a solution takes quadratic time. Residuals are
+    exact, because they are computed from doubles that are integers below 2**53. If the residual does not become as
+    small as rounding errors, A is factored in integers instead, which is slower. Small matrices are always factored in
+    integers.
 
     >>> unit = 2**200
     >>> matrix = np.array([[4 * unit, 2 * unit], [2 * unit, 3 * unit]], dtype=object)
@@ -137,7 +141,7 @@ class Equations:
         self._factors: tuple[Int, list[int]] | None = None
 
     def solution(self, right: Int) -> Int:
-        """Solve for one right-hand side. The error in units does not depend on the number of bits."""
+        """Solve for one right-hand side. The error is a number of units that does not depend on `bits`."""
         refined = None if self._doubles is None else self._refined(self._doubles, right)
         if refined is not None:
             return refined
@@ -146,7 +150,10 @@ class Equations:
         return solution(self._factors, right, self._bits)
 
     def _refined(self, doubles: _Doubles, right: Int) -> Int | None:
-        """Apply corrections until they are at most one unit. Return None if they or the residual stay large."""
+        """Correct the solution until corrections are at most one unit.
+
+        Return None if the corrections shrink too slowly, or if the final residual is too large.
+        """
         residual = right << self._bits
         solution: Int = np.zeros(len(right), dtype=object)
         last_size: int | None = None
@@ -182,7 +189,7 @@ class _Doubles:
 
     @classmethod
     def of(cls, matrix: Int) -> _Doubles | None:
-        """Convert a matrix. Return None if it is not positive definite in double precision."""
+        """Convert a matrix to doubles and invert it. Return None if it is not numerically positive definite."""
         lengths = [int(value).bit_length() for value in np.diagonal(matrix)]
         shift = max(max(lengths) - _RANGE_BITS, 0)
         # powers of two that scale the positive diagonal into [1/4, 1], so that no entry is larger than 1
@@ -196,7 +203,7 @@ class _Doubles:
         return cls(matrix, inverse, scale, shift)
 
     def correction(self, residual: Int) -> tuple[FloatArray, int]:
-        """Solve approximately for a residual, as integers of at most 2 `width` bits times a power of two."""
+        """Solve approximately for a residual. Return integers of at most 2 * `width` bits and a power of two."""
         beyond = max(_bit_length(residual) - _RANGE_BITS, 0)
         part = (residual >> beyond).astype(np.float64) * self._scale
         with one_blas_thread():
@@ -207,7 +214,7 @@ class _Doubles:
         return np.rint(np.ldexp(step, beyond - self._shift - exponent)), exponent
 
     def product(self, numbers: FloatArray, exponent: int, step: Int) -> Int:
-        """Multiply the matrix by a step exactly, where the step is `numbers` times a power of two."""
+        """Return the exact product of the matrix and a step, which is `numbers` times a power of two."""
         high = np.rint(np.ldexp(numbers, -self._width))
         halves = np.stack([high, numbers - np.ldexp(high, self._width)])
         total: Int = np.zeros(len(numbers), dtype=object)
@@ -220,7 +227,10 @@ class _Doubles:
 
 
 def _limbs(matrix: Int, bits: int, width: int) -> list[FloatArray]:
-    """Split integers below 2**bits in size into `width`-bit digits, lowest first. The highest carries the sign."""
+    """Split integers below 2**bits in absolute value into digits of `width` bits, the lowest digit first.
+
+    The highest digit carries the sign.
+    """
     mask = (1 << width) - 1
     digits = bits // width + 1
     in_word = _WORD_BITS // width
@@ -253,7 +263,7 @@ def smallest_eigenvalue(gram: IntMatrix) -> int:
     """Return the largest integer t for which gram - t I is positive semidefinite.
 
     `gram` is a symmetric positive semidefinite matrix of integers, such as a sum of outer products of integer rows.
-    Doubles only suggest where to look and integer comparisons decide, so the result depends on the matrix alone and not
+    Doubles only suggest where to search. Integer comparisons decide, so the result depends on the matrix alone and not
     on the machine.
 
     >>> [smallest_eigenvalue(gram) for gram in ([[2, 1], [1, 2]], [[3, 1], [1, 2]], [[4, 2], [2, 1]])]
@@ -272,7 +282,10 @@ def smallest_eigenvalue(gram: IntMatrix) -> int:
 
 
 def _direction(gram: IntMatrix) -> list[int]:
-    """Approximate the eigenvector of the smallest eigenvalue in integers. Any nonzero vector would be valid."""
+    """Approximate, as an integer vector, the eigenvector of the smallest eigenvalue.
+
+    Any nonzero vector would be valid, but a good one makes the search short.
+    """
     try:
         vectors = np.linalg.eigh(np.array(gram, dtype=np.float64))[1]
     except np.linalg.LinAlgError:
@@ -281,14 +294,14 @@ def _direction(gram: IntMatrix) -> list[int]:
 
 
 def _rayleigh_floor(gram: IntMatrix, vector: Sequence[int]) -> int:
-    """Return the Rayleigh quotient of an integer vector, rounded down."""
+    """Return the Rayleigh quotient of an integer vector, rounded down to an integer."""
     products = (sum(entry * value for entry, value in zip(row, vector, strict=True)) for row in gram)
     form = sum(value * product for value, product in zip(vector, products, strict=True))
     return form // sum(value * value for value in vector)
 
 
 def _is_semidefinite_at(gram: IntMatrix, shift: int) -> bool:
-    """Check whether gram - shift I is positive semidefinite."""
+    """Return whether gram - shift * I is positive semidefinite."""
     shifted = [[*row[:i], row[i] - shift, *row[i + 1 :]] for i, row in enumerate(gram)]
     return eliminate(shifted) is not None
 
@@ -300,7 +313,7 @@ _Entry = TypeVar("_Entry", bound=np.generic)
 
 
 def entry_count(size: int) -> int:
-    """Return the number of entries in the upper triangle of a matrix of this size.
+    """Return the number of entries in the upper triangle of a square matrix with `size` rows.
 
     >>> entry_count(3)
     6
@@ -309,7 +322,7 @@ def entry_count(size: int) -> int:
 
 
 def size_of(entries: int) -> int:
-    """Return the size of the matrix whose upper triangle has this many entries.
+    """Return the number of rows of the square matrix whose upper triangle has `entries` entries.
 
     >>> size_of(6)
     3
@@ -318,7 +331,7 @@ def size_of(entries: int) -> int:
 
 
 def pairs(size: int) -> list[tuple[int, int]]:
-    """List the index pairs (i, j) with i <= j in storage order.
+    """List the index pairs (i, j) with i <= j in the order in which a triangle is stored.
 
     >>> pairs(2)
     [(0, 0), (0, 1), (1, 1)]
@@ -327,7 +340,7 @@ def pairs(size: int) -> list[tuple[int, int]]:
 
 
 def position(i: int, j: int, size: int) -> int:
-    """Return the index of entry (i, j), i <= j, in the stored triangle.
+    """Return the index of entry (i, j) in a stored triangle, where i <= j.
 
     >>> [position(i, j, 3) for i, j in pairs(3)]
     [0, 1, 2, 3, 4, 5]
@@ -345,7 +358,7 @@ def upper_triangle(matrix: BigIntArray) -> tuple[int, ...]:
 
 
 def symmetric(upper: Iterable[float], size: int) -> FloatArray:
-    """Build the symmetric matrix of doubles from its upper triangle.
+    """Build a symmetric matrix of doubles from its upper triangle.
 
     >>> symmetric([1, 2, 3], 2).tolist()
     [[1.0, 2.0], [2.0, 3.0]]
@@ -354,7 +367,7 @@ def symmetric(upper: Iterable[float], size: int) -> FloatArray:
 
 
 def symmetric_integers(upper: Iterable[int], size: int) -> BigIntArray:
-    """Build the symmetric matrix of unbounded integers from its upper triangle.
+    """Build a symmetric matrix of unbounded integers from its upper triangle.
 
     >>> symmetric_integers([1, 2, 3], 2).tolist()
     [[1, 2], [2, 3]]

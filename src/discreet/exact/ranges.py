@@ -1,8 +1,8 @@
-"""Compute, by interval arithmetic, a range that contains every result from the ranges of the operands.
+"""Compute ranges that contain every result of an operation, by interval arithmetic.
 
-For operands inside their ranges, both the exact result and its float64 rounding lie inside the returned range. Exact
-fractions are rounded outwards, and rounding to the nearest double is monotone. Exact ends are kept, so that the square
-of [0, 60] is [0, 3600], and its square root has no negative part.
+For operands inside their ranges, both the exact result and the result rounded to a double lie inside the returned
+range, because exact fractions are rounded outwards and rounding to the nearest double is monotone. Ends that are
+doubles are not rounded: the square of [0, 60] is exactly [0, 3600].
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _SPARE_UNITS: Final = 4
 
 
 class NoRangeError(ValueError):
-    """Error for operands that have no finite result for some values in their ranges."""
+    """Error for an operation without a finite result for some operands in their ranges."""
 
 
 def add(a: Interval, b: Interval) -> Interval:
-    """Return the range of x + y.
+    """Return the range of x + y for x in `a` and y in `b`.
 
     >>> add((1.0, 2.0), (0.5, 4.0))
     (1.5, 6.0)
@@ -36,7 +36,7 @@ def add(a: Interval, b: Interval) -> Interval:
 
 
 def negate(a: Interval) -> Interval:
-    """Return the range of -x.
+    """Return the range of -x for x in `a`.
 
     >>> negate((-1.0, 2.0))
     (-2.0, 1.0)
@@ -45,7 +45,7 @@ def negate(a: Interval) -> Interval:
 
 
 def multiply(a: Interval, b: Interval) -> Interval:
-    """Return the range of x * y for independent x and y.
+    """Return the range of x * y for x in `a` and y in `b`.
 
     >>> multiply((-1.0, 2.0), (3.0, 4.0))
     (-4.0, 8.0)
@@ -54,7 +54,7 @@ def multiply(a: Interval, b: Interval) -> Interval:
 
 
 def divide(a: Interval, b: Interval) -> Interval:
-    """Return the range of x / y for independent x and y.
+    """Return the range of x / y for x in `a` and y in `b`.
 
     >>> divide((1.0, 2.0), (2.0, 4.0))
     (0.25, 1.0)
@@ -65,7 +65,7 @@ def divide(a: Interval, b: Interval) -> Interval:
 
 
 def power(a: Interval, exponent: int) -> Interval:
-    """Return the range of x ** exponent, computed by repeated multiplication from the left.
+    """Return the range of x ** exponent for x in `a`, if it is computed by repeated multiplication from the left.
 
     >>> power((-2.0, 3.0), 2), power((-2.0, 3.0), 3), power((-2.0, 3.0), 0)
     ((0.0, 9.0), (-8.0, 27.0), (1.0, 1.0))
@@ -82,7 +82,7 @@ def power(a: Interval, exponent: int) -> Interval:
 
 
 def absolute(a: Interval) -> Interval:
-    """Return the range of the absolute value.
+    """Return the range of the absolute value of x in `a`.
 
     >>> absolute((-2.0, 1.0)), absolute((-2.0, -1.0))
     ((0.0, 2.0), (1.0, 2.0))
@@ -92,7 +92,7 @@ def absolute(a: Interval) -> Interval:
 
 
 def square_root(a: Interval) -> Interval:
-    """Return the range of the square root.
+    """Return the range of the square root of x in `a`.
 
     >>> square_root((0.0, 9.0))
     (0.0, 3.0)
@@ -108,7 +108,7 @@ def square_root(a: Interval) -> Interval:
 
 
 def least(a: Interval, b: Interval) -> Interval:
-    """Return the range of the smaller of two numbers.
+    """Return the range of the smaller of x in `a` and y in `b`.
 
     >>> least((0.0, 5.0), (1.0, 2.0))
     (0.0, 2.0)
@@ -117,7 +117,7 @@ def least(a: Interval, b: Interval) -> Interval:
 
 
 def greatest(a: Interval, b: Interval) -> Interval:
-    """Return the range of the larger of two numbers.
+    """Return the range of the larger of x in `a` and y in `b`.
 
     >>> greatest((0.0, 5.0), (1.0, 2.0))
     (1.0, 5.0)
@@ -128,7 +128,8 @@ def greatest(a: Interval, b: Interval) -> Interval:
 def rising(a: Interval, function: Callable[[FloatArray], FloatArray], fixed: tuple[float, float]) -> Interval:
     """Return the range of an increasing function that is computed with an error below one unit in the last place.
 
-    `fixed` is a point at which the function is exact, with its value. Computed values stay on the right side of it.
+    `fixed` is an (argument, value) pair for which the computed function is exact. To the left of the argument, computed
+    values do not exceed this value, and to the right they are not below it.
 
     >>> from discreet.exact.elementary import log
     >>> rising((1.0, 2.0), log, (1.0, 0.0))
@@ -146,7 +147,7 @@ def rising(a: Interval, function: Callable[[FloatArray], FloatArray], fixed: tup
 
 
 def _chain(size: float, exponent: int) -> Interval:
-    """Return the range of the repeated product of a nonnegative number."""
+    """Return the range of the power of a nonnegative number, if it is computed by repeated multiplication."""
     range_ = size, size
     for _ in range(exponent - 1):
         range_ = multiply(range_, (size, size))

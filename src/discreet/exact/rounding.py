@@ -1,7 +1,7 @@
-"""Round privacy parameters in a stated direction, so that they only ever state a weaker guarantee.
+"""Round privacy parameters in a stated direction, so that rounding never makes a guarantee stronger.
 
-Exact numbers (fractions, long decimals) are rounded to floats. A float compares exactly with a `Fraction` and with a
-`Decimal`, so the nearest float is at most one step away from the correctly directed result.
+Exact numbers (fractions, long decimals) are rounded to floats. Python compares floats exactly with a `Fraction` or a
+`Decimal`, so a comparison shows whether the nearest float must be moved by one step.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MARGIN: Final = 1 + 2**-44
 
 
 def nearest(value: float | Fraction | Decimal) -> float:
-    """Return the nearest float, or an infinity if `value` is beyond the largest float.
+    """Return the nearest float, or an infinity if `value` is outside the range of floats.
 
     >>> nearest(Fraction(1, 4)), nearest(-(10**400))
     (0.25, -inf)
@@ -30,7 +30,7 @@ def nearest(value: float | Fraction | Decimal) -> float:
 
 
 def down(value: Fraction | Decimal) -> float:
-    """Return the largest float that is not above `value`.
+    """Return the largest float that is at most `value`.
 
     >>> down(Fraction(1, 10)), down(Fraction(1, 4))
     (0.09999999999999999, 0.25)
@@ -40,7 +40,7 @@ def down(value: Fraction | Decimal) -> float:
 
 
 def up(value: Fraction | Decimal) -> float:
-    """Return the smallest float that is not below `value`.
+    """Return the smallest float that is at least `value`.
 
     >>> up(Fraction(1, 10)), up(Fraction(1, 3))
     (0.1, 0.33333333333333337)
@@ -50,7 +50,7 @@ def up(value: Fraction | Decimal) -> float:
 
 
 def root_down(square: Fraction) -> float:
-    """Return the largest float whose square is not above `square`, which must be positive.
+    """Return the largest float whose square is at most `square`, which must be positive.
 
     >>> root_down(Fraction(25)), root_down(Fraction(2)) ** 2 <= 2
     (5.0, True)
@@ -60,7 +60,7 @@ def root_down(square: Fraction) -> float:
 
 
 def root_up(square: Fraction) -> float:
-    """Return the smallest float whose square is not below `square`, which must be positive.
+    """Return the smallest float whose square is at least `square`, which must be positive.
 
     >>> root_up(Fraction(25)), root_up(Fraction(2))
     (5.0, 1.4142135623730951)
@@ -101,9 +101,9 @@ _SERIES_LIMIT = 6
 
 
 def mills(x: Decimal) -> Decimal:
-    """Compute the Mills ratio (1 - Phi(x)) / phi(x) to more than sixty digits, in the `EIGHTY_DIGITS` context.
+    """Compute the Mills ratio (1 - Phi(x)) / phi(x) to more than sixty digits.
 
-    x^2/2 must be below 1e18, the range of decimal exponents.
+    Call it in the context `EIGHTY_DIGITS`. x^2/2 must be below 1e18, because of the range of decimal exponents.
 
     >>> from decimal import localcontext
     >>> with localcontext(EIGHTY_DIGITS):
@@ -118,7 +118,7 @@ def mills(x: Decimal) -> Decimal:
 
 
 def _odd_series(x: Decimal) -> Decimal:
-    """Sum x^(2k+1) / (1 * 3 * ... * (2k+1)) over k, which is (Phi(x) - 1/2) / phi(x)."""
+    """Compute (Phi(x) - 1/2) / phi(x), the sum of x^(2k+1) / (1 * 3 * ... * (2k+1)) over k."""
     square = x * x
     term = total = x
     odd = 1
@@ -131,7 +131,7 @@ def _odd_series(x: Decimal) -> Decimal:
 
 
 def _continued_fraction(x: Decimal) -> Decimal:
-    """Evaluate Laplace's continued fraction by its convergents A_k / B_k, for x >= 6."""
+    """Evaluate Laplace's continued fraction by its convergents A_k / B_k. Needs x >= 6."""
     a_last, a = Decimal(0), Decimal(1)
     b_last, b = Decimal(1), x
     factorial = Decimal(1)

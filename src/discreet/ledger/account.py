@@ -1,4 +1,4 @@
-"""Spend from the account of a data set: reserve the cost, draw noise, commit the release, then publish it."""
+"""Account of a data set: reserve the cost, draw noise, commit the release, then publish it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class AccountState:
 
     @property
     def holds(self) -> bool:
-        """Whether the spent amount fits the budget."""
+        """Whether the total charge is within the budget."""
         first = next(iter(self.reservations.values()), None)
         return self.terms.holds(self.spent, self.requests, Charge() if first is None else first.whole)
 
@@ -175,7 +175,7 @@ def books_of(events: Iterable[Event], ledger_id: str) -> dict[str, AccountState]
 
 
 def used_once(log: EventLog, once: str) -> str | None:
-    """Return the request of any data set that used a single-use resource, or None if it is unused."""
+    """Return the request, of any data set, that used a single-use resource, or None if there is none."""
     events = log.events("kind = 'reserve'")
     return next((event.request for event in events if facts_of(event).get("once") == once), None)
 
@@ -234,12 +234,12 @@ _DIGITS: Final = 3
 
 
 def steps_of(name: str) -> int:
-    """Return the number of steps per unit of an amount."""
+    """Return how many integer steps make one unit of an amount."""
     return CHANCE if name == "delta" else AMOUNT
 
 
 def left_words(terms: Terms, spent: Charge) -> str:
-    """Describe the remaining budget by examples of accepted requests and by the remainder of each sum.
+    """Describe the remaining budget by examples of requests that would be accepted, and by the remainder of each sum.
 
     >>> left_words(Terms("basic", 1.0, 1e-6), Charge(epsilon=25 * 10**10))
     'epsilon 0.75, delta 1e-06'
@@ -439,7 +439,7 @@ class Account:
         )
 
     def _staged(self, known: Reservation, name: str, draw: Callable[[], str]) -> str:
-        """Return the committed output of a stage, or draw and commit it."""
+        """Return the committed output of a stage, after drawing and committing it if necessary."""
         body = as_json({"stage": name})
         committed = "request = ? AND kind = 'stage' AND body = ?"
         with self.storage.writing() as log:
@@ -577,7 +577,7 @@ def _unit_words(unit: PrivacyUnit) -> str:
 
 
 def _route(books: AccountState, request: SpendRequest) -> str:
-    """Return why the request is accepted, or refuse it. This depends only on the ledger and the request."""
+    """Return the reason why the request is accepted, or refuse it. This depends only on the ledger and the request."""
     route = books.terms.route(books.spent, books.requests, Charge.of(request.loss))
     if route is None:
         terms = books.terms

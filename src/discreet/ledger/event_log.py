@@ -1,4 +1,4 @@
-"""Store the events of a ledger in SQLite, chained by hashes."""
+"""Events of a ledger, stored in SQLite and chained by hashes."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ class MergedAnchor:
         return made if str(made) == text else None
 
     def names_each(self, curators: int) -> bool:
-        """Return whether the anchor lists a different spend for each of this number of curators.
+        """Return whether the anchor lists as many different spends as there are curators.
 
         >>> MergedAnchor("0" * 32, ("one", "two", "three")).names_each(3)
         True
@@ -376,7 +376,7 @@ class Storage:
             )
 
     def _follow(self, connection: sqlite3.Connection) -> tuple[int, str]:
-        """Verify the events appended since the last check, and that none is missing. Return the last event."""
+        """Verify the events appended since the last check, and return the number and the hash of the last event."""
         log, (seq, last) = EventLog(connection), self.seen
         if seq and [event.hash for event in log.events("seq = ?", seq)] != [last]:
             raise self._damaged(f"event {seq} was removed or changed while the ledger was in use")
@@ -521,7 +521,7 @@ STEPS: Final = (
 
 
 def _nothing(step: str) -> None:
-    """Continue."""
+    """Do nothing."""
 
 
 _observer: Callable[[str], None] = _nothing

@@ -28,12 +28,12 @@ _LONGEST: Final = 400  # digits: the largest double has 309, plus 30 for the sma
 
 
 def rounded_up(value: Fraction, steps: int) -> int:
-    """Convert a value to a number of steps, rounded up."""
+    """Return `value` * `steps`, rounded up to an integer."""
     return math.ceil(value * steps)
 
 
 def rounded_down(value: Fraction, steps: int) -> int:
-    """Convert a value to a number of steps, rounded down."""
+    """Return `value` * `steps`, rounded down to an integer."""
     return math.floor(value * steps)
 
 
@@ -174,12 +174,12 @@ class Terms:
 
     @cached_property
     def epsilon_units(self) -> int:
-        """The budget's epsilon in steps."""
+        """Epsilon of the budget, in steps of 1e-12."""
         return rounded_down(as_written(self.epsilon), AMOUNT)
 
     @cached_property
     def delta_units(self) -> int:
-        """The budget's delta in steps."""
+        """Delta of the budget, in steps of 1e-30."""
         return rounded_down(as_written(self.delta), CHANCE)
 
     @cached_property
@@ -189,21 +189,21 @@ class Terms:
 
     @cached_property
     def rest_units(self) -> int:
-        """The rest of delta, in steps."""
+        """Part of delta that is not used for the privacy curve, in steps of 1e-30."""
         return rounded_down(as_written(self.delta) - Fraction(self.curve_delta), CHANCE)
 
     @cached_property
     def mu2(self) -> int:
-        """Largest sum of mu^2 that `gdp` accepts, in steps."""
+        """Largest sum of mu^2 that `gdp` accepts, in steps of 1e-12."""
         return rounded_down(Fraction(mu_from(self.epsilon, self.curve_delta)) ** 2, AMOUNT)
 
     @cached_property
     def rho(self) -> int:
-        """Largest sum of rho that `zcdp` accepts, in steps."""
+        """Largest sum of rho that `zcdp` accepts, in steps of 1e-12."""
         return rounded_down(Fraction(rho_from(self.epsilon, self.curve_delta)), AMOUNT)
 
     def lattice_units(self, tau: int) -> int:
-        """Return (1 + e^epsilon) tau in steps, rounded up, where tau is a sum of total variation distances.
+        """Return (1 + e^epsilon) `tau`, rounded up, for a sum `tau` of total variation distances in steps of 1e-30.
 
         >>> Terms("gdp", 1.0, 1e-6).lattice_units(10)
         38
@@ -212,7 +212,7 @@ class Terms:
             return math.ceil((1 + Decimal(self.epsilon).exp()) * tau * (1 + _MARGIN))  # [P:filter-whole-epsilon]
 
     def within_sums(self, total: Charge) -> bool:
-        """Return whether the total charge fits the budget by the sums of the rule."""
+        """Return whether the sums that the rule adds up are within the budget."""
         if self.rule == "basic":
             return total.epsilon <= self.epsilon_units and total.delta <= self.delta_units  # [P:filter-basic]
         if self.rule == "zcdp":
@@ -221,11 +221,11 @@ class Terms:
         return total.mu2 <= self.mu2 and total.failure + self.lattice_units(total.tau) <= self.rest_units
 
     def within_pure(self, total: Charge) -> bool:
-        """Return whether all requests are pure and the sum of their epsilons fits the budget."""
+        """Return whether all requests are pure and the sum of their epsilons is within the budget."""
         return total.pure and total.epsilon <= self.epsilon_units  # [P:filter-pure]
 
     def route(self, spent: Charge, requests: int, charge: Charge) -> Route | None:
-        """Return why a request is accepted after `requests` others that cost `spent`, or None if it is refused.
+        """Return the reason to accept a request after `requests` others that cost `spent`, or None if it is refused.
 
         >>> terms = Terms("gdp", 1.0, 1e-6)
         >>> terms.route(Charge(), 0, Charge.of(Loss.pure(1.0))), terms.route(Charge(), 0, Charge.of(Loss.pure(1.1)))
@@ -240,12 +240,12 @@ class Terms:
         return "first" if requests == 0 and alone else None  # [P:filter-first]
 
     def holds(self, spent: Charge, requests: int, whole: Charge) -> bool:
-        """Return whether the spent amount fits this budget. `whole` is the reserved charge of the first request."""
+        """Return whether the spent amount is within the budget. `whole` is the reserved charge of the first request."""
         alone = requests == 1 and whole.epsilon <= self.epsilon_units and whole.delta <= self.delta_units
         return self.within_sums(spent) or self.within_pure(spent) or alone
 
     def left(self, spent: Charge) -> dict[str, int]:
-        """Return the remainder of each sum of the rule by name, in steps, at least 0."""
+        """Return the remainder of each sum that the rule adds up, by name, in integer steps and at least 0."""
         if self.rule == "basic":
             sums = {"epsilon": self.epsilon_units - spent.epsilon, "delta": self.delta_units - spent.delta}
         elif self.rule == "zcdp":

@@ -1,4 +1,4 @@
-"""Open, declare and inspect a ledger."""
+"""Ledgers: declare budgets, open accounts and inspect what was spent."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ class Anchored(Protocol):
 
     @property
     def anchor(self) -> str:
-        """Anchor of its spend."""
+        """Anchor of the spend of the release."""
         ...
 
     def to_json(self) -> str:
@@ -449,7 +449,7 @@ class Ledger:
             )
 
     def _check_parts(self, merged: MergedAnchor, release: str | None) -> None:
-        """Check that the parts of a merged release charged to this ledger are recorded for that release."""
+        """Check that the parts charged to this ledger are recorded as parts of this merged release."""
         if not merged.names_each(len(merged.anchors)):
             raise LedgerError(
                 "the anchor was edited: it must name the spend of each curator exactly once", code="anchor-edited"

@@ -63,7 +63,7 @@ class AdaptiveSufficientStatistics:
         )
 
     def passes(self, context: RunContext) -> Passes:
-        """Compute the exact moments in one pass, and their smallest eigenvalue, then add noise to both."""
+        """Compute the exact moments in one pass and the smallest eigenvalue of X'X, and add noise to both."""
         moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
         products = moments.on_grid(context.distribution.unit)
         exact = smallest_eigenvalue(regressor_gram(products, constant=context.design.needs_sums))
@@ -73,7 +73,7 @@ class AdaptiveSufficientStatistics:
 
 
 def equal_parts(design: Design, *, target_square: bool) -> Blocks:
-    """Return shares of mu^2 that are equal for X'X and X'y and are divided within each as in `ssp`."""
+    """Return shares of mu^2 of equal size for X'X and for X'y, each of which is divided as in `ssp`."""
     shares = released_shares(design, target_square=target_square)
     if design.count_public:
         shares = replace(shares, count=0.0)
@@ -89,7 +89,7 @@ def equal_parts(design: Design, *, target_square: bool) -> Blocks:
 
 
 def regressor_gram(totals: Sequence[int], *, constant: bool) -> list[list[int]]:
-    """Return the Gram matrix of (1, x), or of x if `constant` is False, from the upper triangle of (1, x, y) moments.
+    """Return the Gram matrix of (1, x), or of x without `constant`, from the upper triangle of all moments.
 
     >>> regressor_gram([2, 3, 4, 5, 6, 7], constant=True), regressor_gram([2, 3, 4, 5, 6, 7], constant=False)
     ([[2, 3], [3, 5]], [[5]])

@@ -1,4 +1,4 @@
-"""Calibrate noise to a budget: moments jointly, other queries by their shares, and preliminary counts before them."""
+"""Calibrate noise to a budget, for the moments, for other queries, and for preliminary counts before them."""
 
 from __future__ import annotations
 
@@ -64,10 +64,11 @@ def block_sigmas(
     rows_per_unit: int = 1,
     indicators: Runs = (),
 ) -> Blocks:
-    """Return the noise scale of each block, in scaled units, for a joint mu-Gaussian-DP release.
+    """Return the noise scale of each block, in scaled units, for a joint release that satisfies mu-Gaussian DP.
 
-    The value for X'X is that of its diagonal; off-diagonal entries get 1/sqrt(2) of it (svec norm). A block with share
-    0 is not released and gets infinite noise. Squares of `indicators` equal their sums and are not released separately.
+    The scale for X'X is that of its diagonal; off-diagonal entries get 1/sqrt(2) of this scale (svec norm). A block
+    with share 0 is not released and gets an infinite scale. The squares of `indicators` equal their sums and are not
+    released separately.
 
     >>> domain = RowDomain(1, 0, 0, None, False, 16)
     >>> round(block_sigmas(domain, "add-remove", 1.0, Blocks(0, 0, 0.5, 0, 0.5, 0)).gram, 9)
@@ -98,8 +99,8 @@ def block_sigmas(
 def with_free_target_square(domain: RowDomain, weights: Blocks, *, count_public: bool, copied: int = 0) -> Blocks:
     """Raise the weight of the sum of squared targets under `replace` as far as the joint loss allows.
 
-    The pair of rows that changes the other blocks most has opposite targets of equal size, whose squares cancel. The
-    sum of squared targets can therefore have less noise while no other block gets more.
+    The pair of rows that changes the other blocks most has opposite targets of equal size, so that the sum of squared
+    targets does not change. This sum can therefore get less noise without more noise for other blocks.
 
     >>> weights = Blocks(0.0, 1.0, 1.0, 1.0, 1.0, 1.0)
     >>> raised = with_free_target_square(RowDomain(2, 0, 0, None, False, 16), weights, count_public=True)
@@ -116,7 +117,9 @@ def with_free_target_square(domain: RowDomain, weights: Blocks, *, count_public:
 
 
 def largest_free_factor(loss: Callable[[float], float], within: float = 1.0) -> float:
-    """Return the largest factor of a weight, up to 64 and within 1%, whose loss is at most `within` times loss(1).
+    """Return the largest factor of a weight whose loss is at most `within` times the loss at factor 1.
+
+    The factor is found within 1% and is at most 64.
 
     >>> round(largest_free_factor(lambda factor: max(5.0, 2 * factor)), 1)
     2.5
@@ -130,12 +133,12 @@ def largest_free_factor(loss: Callable[[float], float], within: float = 1.0) -> 
 
 
 def block_shares(domain: RowDomain, neighbours: Neighbours, columns: int, zeros: int = 0, copies: int = 0) -> Blocks:
-    """Return the shares of mu^2 that minimise the variance in the normal equations, subject to a minimum share.
+    """Return the shares of mu^2 that minimise the variance of the noise in the normal equations.
 
-    The total variance is a sum over blocks of cost * sensitivity^2 / share. It is least at shares proportional to
-    sensitivity * sqrt(cost). The costs assume scaled slopes of norm 1, an intercept of 1/2, and equations of equal
-    weight. Of the Gram entries, `zeros` off the diagonal have no noise, and `copies` on the diagonal have the noise of
-    a sum.
+    No share is below a minimum. The total variance is a sum over blocks of cost * sensitivity^2 / share, which is
+    smallest for shares proportional to sensitivity * sqrt(cost). The costs assume scaled slopes of norm 1, an intercept
+    of 1/2, and equations of equal weight. `zeros` is the number of off-diagonal Gram entries without noise, and
+    `copies` the number of diagonal entries that copy a sum and its noise.
 
     >>> shares = block_shares(RowDomain(20, 0, 0, None, False, 16), "add-remove", 20)
     >>> round(shares.gram, 2), round(shares.cross, 2), round(shares.count, 2)
@@ -161,10 +164,10 @@ def shares_by_design(
     factors: Runs = (),
     indicators: Runs = (),
 ) -> Blocks:
-    """Return `block_shares` or `DEFAULT_SHARES`, whichever gives the slopes less noise for this design.
+    """Return `block_shares` or `DEFAULT_SHARES`, whichever gives the slopes less noise in this design.
 
     `columns` is the number of released regressor columns. A public row count is exact and gets no share. Products
-    between columns of one factor have no noise, and squares of `indicators` equal their sums.
+    between columns of the same factor have no noise, and the squares of `indicators` equal their sums.
 
     >>> one, many = (
     ...     shares_by_design(RowDomain(d, 0, 0, None, False, 16), "add-remove", d, count_public=False) for d in (1, 20)
@@ -184,7 +187,7 @@ def shares_by_design(
 
 
 def slope_variance(sigmas: Blocks, columns: int, zeros: int = 0, copies: int = 0) -> float:
-    """Return the mean noise variance in the normal equations, for slopes of norm 1 and an intercept of 1/2.
+    """Return the mean noise variance of the normal equations, for slopes of norm 1 and an intercept of 1/2.
 
     >>> slope_variance(Blocks(1.0, 1.0, 1.0, 1.0, 1.0, 1.0), 1)
     2.25
@@ -204,20 +207,20 @@ def noise_distribution(
     parameters: Mapping[str, int] = MappingProxyType({}),
     models: tuple[Columns, ...] = (),
 ) -> NoiseDistribution:
-    """Calibrate Gaussian noise on moments and other queries to one budget, from public quantities only.
+    """Calibrate Gaussian noise on moments and other queries jointly to a budget, from public quantities only.
 
     Parameters
     ----------
     moments
         Query for the moments. A block with share 0 is not released.
     shares
-        Division of the moments' part of mu^2 among their blocks.
+        Relative shares of the blocks of the moments in the mu^2 for the moments.
     others
-        Other queries with their shares of mu^2.
+        Other queries and their shares of mu^2.
     share
         Share of mu^2 for the moments.
     margin
-        Factor on the scales of single-block queries that covers the rounding of their sensitivities.
+        Factor by which the scales of single-block queries are raised to cover the rounding of their sensitivities.
     parameters, models
         Fields of the noise distribution.
     """
@@ -242,7 +245,7 @@ def noise_distribution(
 
 
 def moment_steps(moments: MomentsQuery, mu: float, shares: Blocks) -> dict[str, int]:
-    """Return the noise scales of the moments, in product-grid steps, for a mu-Gaussian-DP release."""
+    """Return the noise scale of each block of moments, in product-grid steps, for mu-Gaussian DP."""
     design, public = moments.design, moments.design.count_public
     sigmas = block_sigmas(
         moments.domain,
@@ -257,7 +260,7 @@ def moment_steps(moments: MomentsQuery, mu: float, shares: Blocks) -> dict[str, 
 
 
 def other_steps(query: VectorQuery | GramQuery, mu: float, domain: RowDomain, margin: float = 1.0) -> dict[str, int]:
-    """Return the noise scales of a query that is released once, in product-grid steps, for a mu-Gaussian-DP release."""
+    """Return the noise scales of a query that is released once, in product-grid steps, for mu-Gaussian DP."""
     if isinstance(query, VectorQuery):
         return {query.block: in_steps(query.block, query.sensitivity * margin / mu, domain)}
     sigma = query.sensitivity / mu
@@ -277,7 +280,7 @@ def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str
 
 
 def by_block(scales: Blocks) -> dict[str, float]:
-    """Return the noise scale of one entry by block. Off-diagonal Gram entries get 1/sqrt(2) of the Gram scale.
+    """Return the noise scale of the entries of each block. Off-diagonal Gram entries get 1/sqrt(2) of the Gram scale.
 
     >>> round(by_block(Blocks(1.0, 1.0, 1.0, 1.0, 1.0, 1.0))["gram_off_diagonal"], 4)
     0.7071
@@ -290,7 +293,7 @@ def by_block(scales: Blocks) -> dict[str, float]:
 
 
 def in_steps(block: str, scaled: float, domain: RowDomain) -> int:
-    """Return a standard deviation in product-grid steps, rounded up to an integer that the sampler accepts."""
+    """Convert a standard deviation to product-grid steps, rounded up to an integer that the sampler accepts."""
     sigma = scaled * domain.product_unit * ROUNDING
     if not sigma <= MAX_SIGMA:
         raise GridTooFineError(
@@ -301,10 +304,10 @@ def in_steps(block: str, scaled: float, domain: RowDomain) -> int:
 
 
 def residual_shares(queries: Sequence[GramQuery]) -> list[Share]:
-    """Return the residual Gram queries of all models, the full model first, with their shares of mu^2.
+    """Return the queries for the residual Gram matrices of all models with their shares of mu^2.
 
-    Together they get `ROBUST_SHARE - RATIO_SHARE`, plus `FURTHER_SHARE` if there are several models. Noise variances
-    are sensitivity^2 / share, and their sum is least at shares proportional to the sensitivities.
+    Together the queries get `ROBUST_SHARE - RATIO_SHARE`, plus `FURTHER_SHARE` if there are several models. Noise
+    variances are sensitivity^2 / share, and their sum is smallest for shares proportional to the sensitivities.
 
     >>> full, small = (GramQuery("d", "o", 2, sensitivity) for sensitivity in (4.0, 2.0))
     >>> [[round(share, 4) for _, share in residual_shares(queries)] for queries in ([full], [full, small])]
@@ -334,11 +337,11 @@ def preceded_distribution(
     budget: PrivacyBudget,
     distribution_for: Callable[[PrivacyBudget], NoiseDistribution],
 ) -> NoiseDistribution:
-    """Return the joint noise of preliminary counts and of a mechanism, which together satisfy the budget.
+    """Calibrate preliminary counts and the mechanism that runs after them to a joint budget.
 
-    `share` is the counts' share of mu^2, or of epsilon under pure DP. `distribution_for` returns the mechanism's noise
-    for a budget, possibly with other preliminary counts included. The counts get Gaussian noise if the mechanism has
-    Gaussian noise, and Laplace noise otherwise.
+    `share` is the share of the counts in mu^2, or in epsilon under pure DP. `distribution_for` returns the noise of the
+    mechanism for a budget, which may include other preliminary counts. The counts get Gaussian noise if the mechanism
+    has Gaussian noise, and Laplace noise otherwise.
     """
     epsilon, delta = as_pair(budget)
     whole = distribution_for(budget)
@@ -359,7 +362,7 @@ def preceded_distribution(
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """Calibration of preliminary counts and a mechanism under one budget."""
+    """Joint calibration of preliminary counts and a mechanism to one budget."""
 
     counts: VectorQuery
     share: float
@@ -369,7 +372,7 @@ class _Shared:
     distribution_for: Callable[[PrivacyBudget], NoiseDistribution]
 
     def pure(self) -> NoiseDistribution:
-        """Divide epsilon, which adds up whatever delta the mechanism uses."""
+        """Divide epsilon between the counts and the mechanism. Epsilons add up whatever delta the mechanism has."""
         part = self.share * self.epsilon
         distribution = self.distribution_for(
             PrivacyBudget((self.epsilon - part) / ROUNDING, self.delta)
@@ -377,7 +380,7 @@ class _Shared:
         return self._with(distribution, self.counts.laplace_sensitivity / part)
 
     def composed(self) -> NoiseDistribution:
-        """Apply basic composition if the mechanism is calibrated by a composition rule."""
+        """Divide epsilon and delta by basic composition, for a mechanism that is calibrated by a composition rule."""
         epsilon, delta, share = self.epsilon, self.delta, self.share
         rest = (1 - share) / ROUNDING
         distribution = self.distribution_for(PrivacyBudget(epsilon * rest, delta * rest))
@@ -387,7 +390,7 @@ class _Shared:
         return combined
 
     def joint(self) -> NoiseDistribution:
-        """Divide mu^2, or rho if the mechanism is calibrated by zCDP."""
+        """Divide mu^2 between the counts and the mechanism, or rho if the mechanism is calibrated by zCDP."""
         epsilon, delta, share = self.epsilon, self.delta, self.share
         whole = mu_from(epsilon, delta * (1 - LATTICE_SHARE) / ROUNDING)
         rest = delta_from(epsilon, whole * math.sqrt(1 - share) / ROUNDING)  # [P:before-rest]
@@ -405,7 +408,7 @@ class _Shared:
         return distribution.with_before(block, in_steps(block, scale, self.domain))
 
     def _check_gap(self, distribution: NoiseDistribution, epsilon: float, delta: float) -> None:
-        """Reject a lattice so coarse that the discrete noise of the counts exceeds their part of delta."""
+        """Reject a lattice on which the cost of discrete noise exceeds the part of delta for the counts."""
         gap = lattice_gap(epsilon, [(self.counts.entries, distribution.sigma[self.counts.block])])
         allowed = LATTICE_SHARE * delta
         if gap > allowed:  # [P:before-gap]
@@ -432,11 +435,11 @@ JOINT_RULES: Final = ("exact", "zcdp", "cdp")
 def queries_distribution(
     domain: RowDomain, budget: PrivacyBudget, shares: Sequence[Share], rule: str = "exact"
 ) -> NoiseDistribution:
-    """Calibrate the noise of queries to a budget by one of the composition rules in `accounting.settings.RULES`.
+    """Calibrate the noise of queries to a budget by one of the composition rules.
 
-    `exact` divides mu^2, the sum over queries of times * (sensitivity / sigma)^2, in proportion to the shares. `zcdp`
-    and its alias `cdp` divide rho in the same way. `basic` and `advanced` give every release the same epsilon and
-    delta, and the least Gaussian noise that satisfies them.
+    The rules are those in `accounting.settings.RULES`. `exact` divides mu^2, the sum over queries of times *
+    (sensitivity / sigma)^2, in proportion to the shares. `zcdp` and its alias `cdp` divide rho in the same way. `basic`
+    and `advanced` give every release the same epsilon and delta, and the smallest Gaussian noise that satisfies them.
 
     >>> domain = RowDomain(1, 0, 0, None, False, 16)
     >>> shares = [(VectorQuery("score", 2, 1.0, times=20), 1.0)]
@@ -470,19 +473,22 @@ def queries_distribution(
 
 
 def spread_scale(query: VectorQuery | GramQuery, share: float, mu: float, total: float = 1.0) -> float:
-    """Return the standard deviation, in scaled units, at which all releases of a query use `share` of mu^2."""
+    """Return the standard deviation at which all releases of a query together use `share` of mu^2, in scaled units."""
     return query.sensitivity * ROUNDING * math.sqrt(query.times * total / share) / mu
 
 
 def _scales(shares: Sequence[Share], mus: Sequence[float]) -> list[float]:
-    """Return the standard deviation at which one release of each query uses its mu."""
+    """Return the standard deviation at which each query uses its mu in every release."""
     return [query.sensitivity * ROUNDING / mu for (query, _), mu in zip(shares, mus, strict=True)]
 
 
 def _distribution(
     domain: RowDomain, shares: Sequence[Share], scales: Sequence[float], calibration: Calibration
 ) -> NoiseDistribution:
-    """Return the noise in product-grid steps. Off-diagonal Gram entries get 1/sqrt(2) of the diagonal scale."""
+    """Convert standard deviations to a noise distribution in product-grid steps.
+
+    Off-diagonal Gram entries get 1/sqrt(2) of the diagonal scale.
+    """
     steps: dict[str, int] = {}
     for (query, _), scale in zip(shares, scales, strict=True):
         if isinstance(query, VectorQuery):
@@ -493,7 +499,7 @@ def _distribution(
 
 
 def triangle_steps(query: GramQuery, diagonal: int) -> dict[str, int]:
-    """Return the scales of the diagonal and off-diagonal Gram entries, given the diagonal scale.
+    """Return the noise scales of diagonal and of off-diagonal Gram entries, given the diagonal scale.
 
     >>> triangle_steps(GramQuery("d", "o", 2, 1.0), 1000)
     {'d': 1000, 'o': 708}
@@ -503,7 +509,10 @@ def triangle_steps(query: GramQuery, diagonal: int) -> dict[str, int]:
 
 
 def _variates(domain: RowDomain, shares: Sequence[Share], scales: Sequence[float]) -> list[tuple[int, int]]:
-    """Return the number of variates at each scale. Two off-diagonal entries cost as much as one diagonal entry."""
+    """Return (number of variates, scale) for each query.
+
+    Two off-diagonal entries cost as much as one diagonal entry, so a Gram matrix with k columns counts as k^2 variates.
+    """
     return [
         (
             query.times * (query.entries if isinstance(query, VectorQuery) else query.columns**2),

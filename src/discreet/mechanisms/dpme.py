@@ -1,4 +1,4 @@
-"""Release a perturbed histogram and fit a model to the centres of its cells. Proof: dpme.proof.md."""
+"""Release a noisy histogram, and fit a model to the centres of its cells. Proof: dpme.proof.md."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _HUBER_CLOSE: Final = 1e-13
 
 
 class PerturbedHistogram:
-    """Histogram with noisy cell counts, and a model fitted to the cell centres."""
+    """Histogram with noisy cell counts, and a model fitted to the centres of the cells."""
 
     name: Final = "dpme"
     version: Final = VERSION
@@ -57,7 +57,7 @@ class PerturbedHistogram:
     def noise_model(
         self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
     ) -> NoiseDistribution:
-        """Calibrate the cell-count noise to the budget, and record the numbers of bins and cells."""
+        """Calibrate the noise of the cell counts to the budget, and record the numbers of bins and cells."""
         epsilon, _ = as_pair(budget)
         if domain.norm2_bound < domain.box_norm2:
             raise UnsupportedError(
@@ -77,7 +77,7 @@ class PerturbedHistogram:
         return replace(distribution, parameters={"bins": bins, "cells": cells})
 
     def passes(self, context: RunContext) -> Passes:
-        """Count the rows of every cell in one pass, add noise to every count, and fit the model."""
+        """Count the rows in every cell in one pass, add noise to the counts, and fit the model."""
         partition = Partition.of(context.design, context.distribution.parameters["bins"])
         counted = yield CellCounts(context.domain, partition)
         noisy = self.randomise(counted.on_grid(context.distribution.unit), context.distribution, context.sampler)
@@ -89,16 +89,17 @@ class PerturbedHistogram:
         return Coefficients(tuple(values))
 
     def randomise(self, totals: Sequence[int], distribution: NoiseDistribution, sampler: Sampler) -> list[int]:
-        """Add one independent variate to each exact count, in unbounded integers."""
+        """Add an independent noise variate to each exact count, in unbounded integers."""
         scales = [distribution.sigma["cells"]] * len(totals)
         noise = sampler.laplace(scales) if distribution.family == "discrete-laplace" else sampler.draw(scales)
         return [total + variate for total, variate in zip(totals, noise, strict=True)]  # [P:cell-noise]
 
 
 def public_bins(design: Design, epsilon: float, settings: Settings) -> int:
-    """Return the number of intervals per numeric column, from the setting or else from a public rule.
+    """Return the number of intervals for each numeric column, which is the setting or follows from a public rule.
 
-    The rule is (epsilon * expected_rows)^(1 / (2 + p)) for p numeric columns. A number with too many cells is rejected.
+    The rule is (epsilon * expected_rows)^(1 / (2 + p)) for p numeric columns. An error is raised if there would be too
+    many cells.
 
     >>> design = Design("y", {"x": (0, 1), "y": (0, 1)})
     >>> public_bins(design, 1.0, {"bins": 0, "expected_rows": 10_000})
@@ -133,7 +134,10 @@ def public_bins(design: Design, epsilon: float, settings: Settings) -> int:
 
 
 def _megabytes(design: Design, bins: int) -> int:
-    """Return the memory that a fit needs: an amount per cell plus several copies of the matrix of centres."""
+    """Return the memory that a fit needs, in megabytes.
+
+    It is an amount for each cell, plus several copies of the matrix of cell centres.
+    """
     partition = Partition.of(design, bins)
     regressors = partition.axes[:-1]
     centres = math.prod(axis.cells for axis in regressors) * (1 + sum(axis.columns for axis in regressors))
@@ -146,7 +150,7 @@ def _in_words(number: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class BinnedModel:
-    """Histogram cells as weighted observations, computed from noisy counts only.
+    """Weighted observations, one for each histogram cell, computed from noisy counts only.
 
     Attributes
     ----------
@@ -155,9 +159,9 @@ class BinnedModel:
     y
         Cell centres of the target, shape (m,).
     weights
-        Noisy counts, shape (c, m). Negative counts are kept, so that sums of counts stay unbiased.
+        Noisy counts, shape (c, m). Negative counts are not replaced, so that sums of counts stay unbiased.
     noise_norm
-        Bound on the norm of the noise in X'WX that holds with probability 95%.
+        Bound on the norm of the noise in X'WX, which holds with probability 95%.
     """
 
     x: FloatArray
@@ -167,7 +171,7 @@ class BinnedModel:
 
     @classmethod
     def of(cls, partition: Partition, weights: FloatArray, sd: float, *, intercept: bool) -> BinnedModel:
-        """Build the model from noisy cell counts with noise of standard deviation `sd`."""
+        """Build the observations from cell counts whose noise has standard deviation `sd`."""
         x = partition.regressor_centres()[:, 0 if intercept else 1 :]
         y = partition.target_centres()
         # a Gaussian series sum g_c A_c, A_c = z z', has norm at most sqrt(2 |sum A_c^2| log(2k / 0.05)) with 95%
@@ -176,18 +180,18 @@ class BinnedModel:
         return cls(x, y, weights.reshape(len(x), len(y)), norm)
 
     def squares(self) -> FloatArray:
-        """Fit weighted least squares, raising the eigenvalues that the noise may dominate."""
+        """Fit weighted least squares, after raising eigenvalues that noise may dominate."""
         values, vectors, shift = self._spectrum()
         right = self.x.T @ (self.weights @ self.y)
         solved: FloatArray = vectors @ ((vectors.T @ right) / np.maximum(values + shift, self.noise_norm))
         return solved
 
     def huber(self, threshold: float) -> FloatArray:
-        """Fit Huber regression by fixed-curvature steps that start at the least-squares solution.
+        """Fit Huber regression by steps with a fixed curvature matrix, which start at the least-squares solution.
 
-        Negative counts are kept, so that the score has unbiased noise. If all weights are nonnegative, every step
-        lowers the loss. Otherwise the loss need not be convex, and the result is the point at which the bounded number
-        of steps ends.
+        Negative counts are not replaced, so that the noise of the score is unbiased. If all weights are nonnegative,
+        every step lowers the loss. Otherwise the loss need not be convex, and the result is the point reached after a
+        bounded number of steps.
         """
         values, vectors, shift = self._spectrum()
         curvature = np.maximum(values, 0.0) + shift
@@ -202,7 +206,7 @@ class BinnedModel:
         return fitted
 
     def _spectrum(self) -> tuple[FloatArray, FloatArray, float]:
-        """Return the eigenvalues and eigenvectors of the noisy Gram matrix, and the shift of its diagonal."""
+        """Return the eigenvalues and eigenvectors of the noisy Gram matrix, and the number to add to its diagonal."""
         values, vectors = np.linalg.eigh((self.x * self.weights.sum(axis=1, keepdims=True)).T @ self.x)
         return values, vectors, max(0.0, self.noise_norm - float(values[0]))
 

@@ -29,7 +29,7 @@ _BATCH: Final = 32
 
 
 class PrivateFrankWolfe:
-    """Lasso by steps towards vertices of an L1 ball that the exponential mechanism selects."""
+    """Lasso by Frank-Wolfe steps towards vertices of an L1 ball, which the exponential mechanism selects."""
 
     name: Final = "frank-wolfe"
     version: Final = VERSION
@@ -47,7 +47,7 @@ class PrivateFrankWolfe:
     def noise_model(
         self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
     ) -> NoiseDistribution:
-        """Return the noise scale of the scores in each selection."""
+        """Calibrate the noise scale of each selection to the budget and settings."""
         iterations = int(settings["iterations"])
         each, calibration = epsilon_of_a_choice(budget, iterations)
         query = choices_query(design, iterations)
@@ -57,7 +57,7 @@ class PrivateFrankWolfe:
         )
 
     def passes(self, context: RunContext) -> Passes:
-        """Compute exact scores in each pass, select a vertex, and step towards it."""
+        """Compute the exact scores, select a vertex and step towards it, in each of several passes."""
         size = len(context.design.released) - 1
         first = 0 if context.design.intercept else 1
         radius, weight = float(context.settings["radius_l1"]), clipped_at(float(context.settings["residual_bound"]))
@@ -91,7 +91,7 @@ def clipped_at(bound: float) -> Weight:
 
 
 def epsilon_of_a_choice(budget: PrivacyBudget, iterations: int) -> tuple[float, Calibration]:
-    """Return the largest epsilon for each of `iterations` selections, and the calibration that allows it.
+    """Return the largest epsilon for each of `iterations` selections, and the calibration that allows this epsilon.
 
     >>> epsilon_of_a_choice(PrivacyBudget(1.0), 10)
     (0.1, 'pure')
@@ -108,10 +108,11 @@ def epsilon_of_a_choice(budget: PrivacyBudget, iterations: int) -> tuple[float, 
 
 
 def select(scores: Sequence[int], scale: int, sampler: Sampler) -> int:
-    """Select an index with probability exactly proportional to exp(score / scale): the exponential mechanism.
+    """Select an index with probability exactly proportional to exp(score / scale).
 
-    A uniform index is accepted if a discrete Laplace variate is at least the best score minus that index's score. This
-    has probability exp(-difference / scale) times a constant. Otherwise a new index and a new variate are drawn.
+    This is the exponential mechanism. A uniformly drawn index is accepted if a discrete Laplace variate is at least the
+    best score minus the score of the index. This has probability exp(-difference / scale) times a constant. Otherwise a
+    new index and a new variate are drawn.
     """
     best = max(scores)
     bits = (len(scores) - 1).bit_length()

@@ -1,4 +1,4 @@
-"""Perturb the monomials of the squared loss with Laplace noise of one scale. Proof: functional.proof.md."""
+"""Add Laplace noise of the same scale to all monomials of the squared loss. Proof: functional.proof.md."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.privacy.budget import PrivacyBudget
 
 
 class FunctionalMechanism:
-    """Discrete Laplace noise of one scale on the polynomial coefficients of the squared loss."""
+    """Discrete Laplace noise of the same scale on all polynomial coefficients of the squared loss."""
 
     name: Final = "functional"
     version: Final = VERSION
@@ -44,10 +44,12 @@ class FunctionalMechanism:
 
 
 def monomial_weights(*, sums: bool, target_square: bool) -> dict[str, float]:
-    """Return the factor of each moment in the polynomial of the loss: 1 for squares, 2 for mixed and linear terms.
+    """Return the factor with which each moment enters the polynomial of the loss.
 
-    Summed over rows, (y - t'z)^2 is the sum of t_j^2 Q_jj, of t_j t_l (2 Q_jl) over j < l, of -t_j (2 q_j), and y'y.
-    Here z = (1, x) if `sums` is True and z = x otherwise. The number of rows is released in both cases.
+    It is 1 for squares, and 2 for mixed and linear terms. Let Q be the sum of z z' over rows, and q the sum of z y. The
+    sum of (y - t'z)^2 is then the sum of t_j^2 Q_jj over j, plus the sum of t_j t_l (2 Q_jl) over j < l, minus the sum
+    of t_j (2 q_j) over j, plus the sum of y^2. Here z = (1, x) if `sums` is True, and z = x otherwise. The number of
+    rows is released in both cases.
 
     >>> monomial_weights(sums=False, target_square=False)
     {'count': 1.0, 'gram_diagonal': 1.0, 'gram_off_diagonal': 2.0, 'cross': 2.0}

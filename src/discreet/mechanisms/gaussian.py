@@ -1,7 +1,7 @@
 """Release all moments with joint Gaussian noise. Proof: gaussian.proof.md.
 
-Options, each with its own proof: row weights, robust standard errors, clip counts, and noise shared by several
-curators.
+The mechanism has options, each with its own proof: row weights, robust standard errors, counts of clipped rows, and
+noise that is shared by several curators.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ _SHARES: Final = {CLIPPED: CLIP_MU2_SHARE, RATIO_BLOCK: RATIO_SHARE, ROWS: ROWS_
 
 
 def clip_columns(design: Design) -> int:
-    """Return the number of columns that can be clipped. Reject a design that has none."""
+    """Return the number of columns that can be clipped. Reject a design without such a column."""
     if not design.clippable:
         raise SpecError("clip_counts needs a numeric column, but the design declares none; leave out clip_counts")
     return len(design.clippable)
 
 
 def on_product_grid(counts: Sequence[int], noise: Sequence[int], distribution: NoiseDistribution) -> tuple[int, ...]:
-    """Add one independent variate to each exact count, in product-grid steps."""
+    """Add an independent noise variate to each exact count, and return the noisy counts in product-grid steps."""
     # [P:clip-noise]
     return tuple(count * distribution.unit + variate for count, variate in zip(counts, noise, strict=True))
 
@@ -80,15 +80,15 @@ def on_product_grid(counts: Sequence[int], noise: Sequence[int], distribution: N
 class GaussianMoments:
     """Independent discrete Gaussian noise on the exact moments, calibrated jointly over all blocks.
 
-    The sum of an indicator equals its sum of squares and is released once. In a design with weights, each row is
-    multiplied by its weight divided by the largest possible weight.
+    The sum of an indicator equals its sum of squares, so it is released only once. In a design with weights, the
+    products of each row are multiplied by its weight divided by the largest possible weight.
 
     Attributes
     ----------
     robust
-        Whether part of the budget is reserved for the sums behind robust standard errors (residuals.proof.md).
+        Whether part of the budget is reserved for the sums that robust standard errors need (residuals.proof.md).
     clip_counts
-        Whether part of the budget pays for a noisy count of clipped rows for each numeric column.
+        Whether part of the budget is used for a noisy count of clipped rows in each numeric column.
     models
         Columns of each additional model with robust standard errors.
     """
@@ -136,7 +136,7 @@ class GaussianMoments:
         )
 
     def other_shares(self, design: Design, domain: RowDomain) -> tuple[list[Share], float]:
-        """Return the queries other than the moments with their shares of mu^2, and the share left for the moments."""
+        """Return all queries except the moments with their shares of mu^2, and the share left for the moments."""
         queries = gaussian_queries(design, domain, robust=self.robust, models=self.models, clip_counts=self.clip_counts)
         grams = residual_shares([query for query in queries if isinstance(query, GramQuery)])
         single = [(query, _SHARES[query.block]) for query in queries if isinstance(query, VectorQuery)]
@@ -160,7 +160,7 @@ class GaussianMoments:
         return NoisyMoments(noisy, clipped=on_product_grid(moments.clipped, noise, distribution))
 
     def randomise(self, moments: Totals, distribution: NoiseDistribution, sampler: Sampler) -> tuple[int, ...]:
-        """Add one independent variate to each exact total, in unbounded integers.
+        """Add an independent noise variate to each exact total, in unbounded integers.
 
         Entries that are 0 in every row get no noise. The square of an indicator is a copy of its noisy sum.
         """
@@ -172,7 +172,7 @@ class GaussianMoments:
 def plus_noise(
     exact: Sequence[int], noise: Sequence[int], distribution: NoiseDistribution, size: int
 ) -> tuple[int, ...]:
-    """Add noise to the exact entries of an upper triangle. Exact squares of indicators are never read.
+    """Add noise to the exact entries of an upper triangle. The exact squares of indicators are not used.
 
     >>> plus_noise((3, 1, 2, 9, 2, 2), (1, 2, 3, 0, 5, 6), NoiseDistribution(8, {}, "none", indicators=((1, 1),)), 3)
     (4, 3, 5, 3, 7, 8)
@@ -188,7 +188,7 @@ def plus_noise(
 def weighted_moments(
     moments: Totals, design: Design, distribution: NoiseDistribution, sampler: Sampler
 ) -> NoisyMoments:
-    """Add one independent variate to each total of the weighted rows, and to the number of rows unless it is public."""
+    """Add noise to the totals of weighted rows, and to the number of rows unless it is public."""
     *exact, rows = moments.on_grid(distribution.unit)
     size = len(design.released)
     noisy = plus_noise(exact, sampler.draw(distribution.steps(size)), distribution, size)  # [P:weighted-noise]
@@ -203,7 +203,7 @@ def weighted_moments(
 
 
 def residuals_with_noise(sums: Totals, distribution: NoiseDistribution, size: int, sampler: Sampler) -> tuple[int, ...]:
-    """Add one independent variate to each total of a `ResidualPass`, in unbounded integers.
+    """Add an independent noise variate to each total of a `ResidualPass`, in unbounded integers.
 
     `size` is the number of released columns.
     """
@@ -218,16 +218,16 @@ def residuals_with_noise(sums: Totals, distribution: NoiseDistribution, size: in
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianShares(GaussianMoments):
-    """Noise shares on the exact moments of federated parts, calibrated so that the honest shares suffice.
+    """Noise shares on the exact moments of federated parts, calibrated so that the honest shares are sufficient.
 
     Attributes
     ----------
     shares
-        Number of parts that add a share, or 1 if the noise is added to the pooled moments.
+        Number of parts that add a noise share, or 1 if the noise is added to the pooled moments.
     honest
-        Minimum number of shares that no other party can subtract.
+        Smallest number of noise shares that no other party can subtract.
     parts_per_person
-        Maximum number of parts that hold rows of the same person.
+        Largest number of parts that hold rows of the same person.
     """
 
     shares: int
@@ -237,7 +237,7 @@ class GaussianShares(GaussianMoments):
     def noise_model(
         self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
     ) -> NoiseDistribution:
-        """Calibrate one share of the noise to the budget, from public quantities only."""
+        """Calibrate a single noise share to the budget, from public quantities only."""
         # super() without arguments fails in a dataclass with slots
         whole = GaussianMoments.noise_model(self, design, domain, budget, settings)
         sigma = {block: self._share(block, steps) for block, steps in whole.sigma.items()}

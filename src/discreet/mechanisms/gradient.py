@@ -30,7 +30,7 @@ MOMENTA: Final = (0.5, 0.9)
 
 
 class NoisyGradientDescent:
-    """Gradient descent by noisy sums of clipped gradients, with public step length and momentum."""
+    """Gradient descent with noisy sums of clipped scores, and with public step length and momentum."""
 
     name: Final = "gradient"
     version: Final = VERSION
@@ -64,7 +64,7 @@ class NoisyGradientDescent:
         return replace(distribution, parameters={MOMENTUM: momentum(length2, iterations, step)})
 
     def passes(self, context: RunContext) -> Passes:
-        """Count the rows in one pass, then make one pass for each gradient step."""
+        """Count the rows in the first pass, and make one more pass for each gradient step."""
         size, intercept = len(context.design.released) - 1, context.design.intercept
         clipped = RobustLoss(1.0, float(context.settings["clip"]))
         ones = yield ScoreSum(context.domain, size, [0.0] * size, np.ones_like)
@@ -83,14 +83,14 @@ class NoisyGradientDescent:
 
 
 def gradient_shares(design: Design, domain: RowDomain, iterations: int) -> list[Share]:
-    """Return the queries with their shares of mu^2: the row count unless it is public, and the scores of all steps."""
+    """Return the queries for the scores and, unless it is public, for the row count, with their shares of mu^2."""
     shares = {"count": COUNT_SHARE, "score": 1 - COUNT_SHARE}
     queries = gradient_queries(design, domain, iterations)
     return [(query, shares[query.block]) for query in queries]
 
 
 def check_step(step: float, *, carrying: bool) -> None:
-    """Reject a step length that may increase the loss even without noise."""
+    """Reject a step length with which the loss could rise even without noise."""
     if step > 1 if carrying else step >= 2:
         raise OptionError(
             f"step: expected {'at most 1 with momentum' if carrying else 'below 2'}, got {step}; a longer step may "
@@ -102,12 +102,12 @@ def check_step(step: float, *, carrying: bool) -> None:
 
 
 def momentum(length2: float, iterations: int, step: float) -> int:
-    """Return the momentum in thousandths, from public numbers.
+    """Return the momentum in thousandths. It depends on public numbers only.
 
-    The squares of a column that is uniform on its bounds sum to a third of the rows. A plain descent step then removes
-    step / (3 length2) of the distance to the minimum, and momentum b multiplies this by 1 / (1 - b). The result is the
-    b that leaves e^-5 of the distance after half of the steps, clipped to [0.5, 0.9]. A larger b would increase the
-    variance of the iterates.
+    If a column is uniform on its bounds, its scaled squares sum to a third of the number of rows. A step without
+    momentum then removes the fraction step / (3 length2) of the distance to the minimiser, and momentum b multiplies
+    this fraction by 1 / (1 - b). The result is the b with which e^-5 of the distance is left after half of the steps,
+    clipped to [0.5, 0.9]. A larger b would increase the variance of the iterates.
 
     >>> [momentum(length2, 200, 1.0) for length2 in (4, 21, 41, 101)]
     [500, 683, 837, 900]
@@ -118,7 +118,7 @@ def momentum(length2: float, iterations: int, step: float) -> int:
 
 
 def row_bound(ones: Totals, context: RunContext) -> float:
-    """Return an upper bound on the number of rows, at least 1, that rarely fails, from a sum of ones."""
+    """Return an upper bound on the number of rows that rarely fails, from a sum of ones. It is at least 1."""
     if context.design.count_public:
         return max(1.0, ones.values[0] / ones.unit)
     (variate,) = context.sampler.draw([context.distribution.sigma["count"]])

@@ -28,7 +28,7 @@ from discreet.wording import Call
 
 
 def noisy_counts(exact: Sequence[int], block: Block, distribution: NoiseDistribution, sampler: Sampler) -> list[int]:
-    """Add one independent variate to each exact count, in product-grid steps."""
+    """Add an independent noise variate to each exact count, and return the noisy counts in product-grid steps."""
     scales = [distribution.sigma[block]] * len(exact)
     noise = sampler.draw(scales) if distribution.family == "discrete-gaussian" else sampler.laplace(scales)
     # [P:before-noise]
@@ -52,7 +52,7 @@ LAPLACE_FACTOR: Final = 5.2
 
 @dataclass(frozen=True, slots=True)
 class GuardCounts:
-    """Noisy numbers of rows that fit the design and of other rows, in product-grid steps."""
+    """Noisy numbers of rows that fit the design and of rows that do not, in product-grid steps."""
 
     fitting: int
     other: int
@@ -64,18 +64,18 @@ def guarded_distribution(
     budget: PrivacyBudget,
     distribution_for: Callable[[PrivacyBudget], NoiseDistribution],
 ) -> NoiseDistribution:
-    """Return the joint noise of the guard and of the mechanism after it, which together satisfy the budget."""
+    """Calibrate the counts of the guard and the mechanism that runs after it to a joint budget."""
     return preceded_distribution(guard_query(design), GUARD_SHARE, domain, budget, distribution_for)
 
 
 def guard_counts(fitting: tuple[int, int], distribution: NoiseDistribution, sampler: Sampler) -> GuardCounts:
-    """Add noise to the exact numbers of fitting and of other rows."""
+    """Add noise to the exact numbers of rows that fit the design and of rows that do not."""
     # [P:guard-noise]
     return GuardCounts(*noisy_counts(fitting, GUARD, distribution, sampler))
 
 
 def stops(counts: GuardCounts, distribution: NoiseDistribution) -> bool:
-    """Return whether the rows that do not fit the design outnumber the fitting rows so far that the release must stop.
+    """Return whether so many more rows violate the design than fit it that the release must stop.
 
     >>> distribution = NoiseDistribution(16, {"guard": 100}, "gaussian")
     >>> stops(GuardCounts(0, 329), distribution), stops(GuardCounts(0, 330), distribution)
@@ -102,19 +102,22 @@ def discovered_distribution(
     budget: PrivacyBudget,
     distribution_for: Callable[[PrivacyBudget], NoiseDistribution],
 ) -> NoiseDistribution:
-    """Return the joint noise of the counts for private bounds and of the mechanism."""
+    """Calibrate the counts for private bounds and the mechanism that runs after them to a joint budget."""
     return preceded_distribution(bounds_query(design), DISCOVERY_SHARE, domain, budget, distribution_for)
 
 
 def discovered(totals: Totals, design: Design, distribution: NoiseDistribution, sampler: Sampler) -> DiscoveryPart:
-    """Add noise to the counts of `DyadicCells`: the counts of all cells, column by column, then the number of rows."""
+    """Add noise to the counts of `DyadicCells`.
+
+    These are the counts of all cells, column by column, and then the number of rows.
+    """
     return part_of(
         noisy_counts(totals.values, DISCOVERY, distribution, sampler), design, distribution
     )  # [P:discovery-noise]
 
 
 def part_of(counts: Sequence[int], design: Design, distribution: NoiseDistribution) -> DiscoveryPart:
-    """Split the noisy counts of `discovered` by column."""
+    """Split the noisy counts for private bounds by column."""
     *cells, rows = counts
     left = iter(cells)
     by_name = {name: tuple(islice(left, len(cell_edges(*design.ranges[name])) - 1)) for name in design.searched}
@@ -133,10 +136,10 @@ def committed_counts(
     draw: Callable[[], Sequence[int]],
     stops: Callable[[Sequence[int]], bool],
 ) -> list[int]:
-    """Commit the noisy counts of a stage, or return the counts that this request committed earlier.
+    """Commit the noisy counts of a stage to the ledger, or return counts that this request committed earlier.
 
-    `draw` is not called if the request has committed counts. Without a ledger new counts are always drawn. `stops`
-    returns whether the counts stop the release.
+    If the request has committed counts, `draw` is not called. Without a ledger, new counts are always drawn. `stops`
+    returns whether given counts stop the release.
 
     >>> committed_counts(SpendReceipt("untracked"), "guard", 2, lambda: [3, 700], lambda counts: True)
     [3, 700]
@@ -160,7 +163,7 @@ def committed_counts(
 
 
 def guard_record(counts: GuardCounts, distribution: NoiseDistribution) -> str:
-    """Return the verdict of the guard as JSON: both noisy counts and their standard deviation, in rows."""
+    """Return a JSON text with the two noisy counts of the guard and their standard deviation, in rows."""
     verdict = {
         "fitting": counts.fitting / distribution.unit,
         "other": counts.other / distribution.unit,
@@ -170,20 +173,20 @@ def guard_record(counts: GuardCounts, distribution: NoiseDistribution) -> str:
 
 
 def bounds_record(names: Sequence[str], spent: Loss) -> str:
-    """Return the verdict that some private bounds were not found as JSON, with the privacy loss of the search."""
+    """Return a JSON text that says which private bounds were not found, with the privacy loss of the search."""
     verdict = {"not_found": list(names), "epsilon": spent.epsilon, "delta": spent.delta}
     return json.dumps(verdict, sort_keys=True)
 
 
 def how_to_stop(receipt: SpendReceipt) -> Callable[[str, Loss], str]:
-    """Return the spend hook's function that records a stopped release. Reject a hook without one."""
+    """Return the function of a spend receipt that records a stopped release. Reject a receipt without it."""
     if receipt.stop is None:
         raise LedgerError("the spend hook must also record stopped releases: its receipt has no stop function")
     return receipt.stop
 
 
 def stop_of(record: str, receipt: SpendReceipt) -> AfterSpendError:
-    """Return the error that a recorded verdict raises.
+    """Return the error that corresponds to a recorded verdict.
 
     >>> record = bounds_record(["x"], Loss.pure(0.05))
     >>> print(str(stop_of(record, SpendReceipt("untracked"))).partition(":")[0])

@@ -52,18 +52,18 @@ LARGEST_COEFFICIENT: Final = 1e3
 
 
 def fitted_indices(design: Design) -> range:
-    """Return the indices of the fitted columns among (1, x)."""
+    """Return the indices of the fitted columns, which are those of (1, x), or of x if there is no intercept."""
     return range(0 if design.intercept else 1, len(design.released) - 1)
 
 
 def variates(context: RunContext, scales: Sequence[int]) -> list[int]:
-    """Draw one independent variate for each scale, from the family of the noise distribution."""
+    """Draw an independent noise variate for each scale, from the family of the noise distribution."""
     pure = context.distribution.family == "discrete-laplace"
     return context.sampler.laplace(scales) if pure else context.sampler.draw(scales)  # [P:variate-family]
 
 
 def noisy_score(sums: Totals, context: RunContext) -> FloatArray:
-    """Return the noisy sums of scores of the fitted columns, in scaled units."""
+    """Return the noisy sum of scores of the fitted columns, in scaled units."""
     indices = fitted_indices(context.design)
     noise = variates(context, [context.distribution.sigma["score"]] * len(indices))
     exact = sums.on_grid(context.distribution.unit)[indices[0] :]
@@ -71,14 +71,17 @@ def noisy_score(sums: Totals, context: RunContext) -> FloatArray:
 
 
 def stepped(theta: FloatArray, step: FloatArray) -> FloatArray:
-    """Add `step` to the fitted coefficients, which come last in `theta`, and clip all coefficients to the box."""
+    """Add `step` to the fitted coefficients, which are the last entries of `theta`, and clip all coefficients."""
     full = np.concatenate([np.zeros(len(theta) - len(step)), step])
     inside: FloatArray = np.clip(theta + full, -LARGEST_COEFFICIENT, LARGEST_COEFFICIENT)
     return inside
 
 
 def published(iterates: Sequence[FloatArray], *, average: bool) -> Coefficients:
-    """Return the last iterate, or the mean of the last half of the iterates, with all iterates as the trace."""
+    """Return the published coefficients, which are the last iterate or an average of iterates.
+
+    With `average`, the second half of the iterates is averaged. All iterates are published as the trace.
+    """
     last = iterates[len(iterates) // 2 :] if average else iterates[-1:]
     values = np.mean(last, axis=0)
     return Coefficients(tuple(values.tolist()), tuple(tuple(theta.tolist()) for theta in iterates))
@@ -93,7 +96,7 @@ LARGEST_RESIDUAL: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class RobustLoss:
-    """Convex loss that is squared up to a threshold, a power of the residual from there to 2, and linear above 2.
+    """Convex loss that is squared up to a threshold, grows as a power of the residual up to 2, and is linear above 2.
 
     With c = threshold, the score is `psi(r) = r` if `abs(r) <= c`, and otherwise
     `psi(r) = c sign(r) (min(abs(r), 2) / c)^(power - 1)`. It is nondecreasing, with slope at most 1. With power 1 it is
@@ -102,9 +105,9 @@ class RobustLoss:
     Attributes
     ----------
     power
-        From 1 to 2.
+        Power of the residual, from 1 to 2.
     threshold
-        In scaled units of the target, above 0 and at most 2.
+        Largest residual with squared loss, in scaled units of the target, above 0 and at most 2.
 
     Examples
     --------
@@ -118,11 +121,11 @@ class RobustLoss:
 
     @property
     def bound(self) -> float:
-        """Largest absolute value of psi."""
+        """Largest absolute value of the score psi."""
         return float(self.threshold * (LARGEST_RESIDUAL / self.threshold) ** (self.power - 1.0))
 
     def score(self, residual: FloatArray) -> FloatArray:
-        """Return psi / bound for each residual, bit for bit the same in any batch."""
+        """Return psi / bound for each residual. The bits of a result do not depend on the other residuals."""
         ratio = residual / self.threshold
         if self.power == 1.0:
             return np.clip(ratio, -1.0, 1.0)
@@ -130,12 +133,15 @@ class RobustLoss:
         return np.where(np.abs(ratio) < 1.0, ratio, beyond) / (self.bound / self.threshold)
 
     def root(self, residual: FloatArray) -> FloatArray:
-        """Return the square root of the weight psi(r) / r, in [0, 1], bit for bit the same in any batch."""
+        """Return the square root of the weight psi(r) / r, which is in [0, 1], for each residual r.
+
+        The bits of a result do not depend on the other residuals.
+        """
         ratio = np.maximum(np.abs(residual) / self.threshold, 1.0)
         return np.sqrt(self._tail(ratio) / ratio)  # [P:root-bits]
 
     def _tail(self, ratio: FloatArray) -> FloatArray:
-        """Return |psi| / c from |r| / c. It is valid only where |r| / c is at least 1."""
+        """Return |psi| / c given |r| / c, where |r| / c must be at least 1."""
         if self.power == 1.0:
             return np.ones_like(ratio)
         clipped = np.clip(ratio, 1.0, LARGEST_RESIDUAL / self.threshold)
@@ -152,7 +158,7 @@ PURE_GRAM_SHARE: Final = 0.3
 def pure_score_distribution(
     design: Design, domain: RowDomain, budget: PrivacyBudget, iterations: int
 ) -> NoiseDistribution:
-    """Return the discrete Laplace scales at which the Gram matrix and all scores together satisfy epsilon-DP.
+    """Calibrate Laplace noise on the Gram matrix and on the scores of all iterations to a joint epsilon.
 
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)}, intercept=False)
     >>> distribution = pure_score_distribution(design, RowDomain.of(design), PrivacyBudget(1.0), 9)
@@ -181,7 +187,7 @@ _MOST_COLUMNS: Final = 200
 def wishart_distribution(
     design: Design, domain: RowDomain, budget: PrivacyBudget, iterations: int, rule: str
 ) -> NoiseDistribution:
-    """Return the scales at which all iterations together satisfy the budget, with equal epsilon and delta for each.
+    """Calibrate Wishart noise to a budget that is divided equally among all iterations.
 
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
     >>> distribution = wishart_distribution(design, RowDomain.of(design), PrivacyBudget(1.0, 1e-6), 1, "basic")
@@ -202,7 +208,7 @@ def wishart_distribution(
 
 
 def accepted_scales(domain: RowDomain, size: int, epsilon: float, delta: float, *, exchanged: bool) -> tuple[int, int]:
-    """Return scales of (1, x) and of y, in grid steps, for which the proved delta is at most `delta`."""
+    """Return the scales of (1, x) and of y, in grid steps, for which the proved delta is at most `delta`."""
     nu, served = DEGREES - size + 1, served_epsilon(epsilon, exchanged=exchanged)
     shift, share = largest_shift(nu, served, delta, exchanged=exchanged)
     while True:
@@ -215,7 +221,10 @@ def accepted_scales(domain: RowDomain, size: int, epsilon: float, delta: float, 
 
 
 def noisy_moments(moments: Totals, context: RunContext) -> tuple[FloatArray, FloatArray]:
-    """Return noisy weighted products of the fitted columns, and those with the target, less the mean of the noise."""
+    """Return the noisy weighted products of the fitted columns with each other and with the target.
+
+    The mean of the noise is subtracted.
+    """
     size = len(context.design.released)
     distribution, degrees = context.distribution, context.distribution.parameters["degrees"]
     row = math.isqrt(distribution.sigma["gram_diagonal"])
@@ -264,7 +273,7 @@ WEIGHTED_GRAM_SHARE: Final = 0.5
 
 
 class PrivateIRLS:
-    """Huber regression, or regression with another power loss, from noisy sums of scores or of weighted products."""
+    """Regression with the Huber loss or a power loss, from noisy sums of scores or of weighted products."""
 
     name: Final = "irls"
     version: Final = VERSION
@@ -298,14 +307,14 @@ class PrivateIRLS:
         return queries_distribution(domain, budget, shares, rule)
 
     def passes(self, context: RunContext) -> Passes:
-        """Run the passes of the chosen form, and publish the last iterate or an average."""
+        """Run the passes of the chosen form, and publish the last iterate or an average of iterates."""
         form = score_iterates if context.settings["form"] == "score" else moment_iterates
         iterates = yield from form(context)
         return published(iterates, average=bool(context.settings["average"]))
 
 
 def is_pure(budget: PrivacyBudget, settings: Settings) -> bool:
-    """Return whether the noise is Laplace noise, which needs no delta.
+    """Return whether the noise is Laplace noise, so that no delta is needed.
 
     >>> is_pure(PrivacyBudget(1.0), {"noise": "auto"}), is_pure(PrivacyBudget(1.0, 1e-6), {"noise": "auto"})
     (True, False)
@@ -324,7 +333,7 @@ def _check_pure(settings: Settings) -> None:
 
 
 def _wishart_rule(settings: Settings) -> str:
-    """Return the composition rule of passes with Wishart noise: basic unless the settings request advanced."""
+    """Return the composition rule for passes with Wishart noise: advanced if the settings ask for it, or basic."""
     form, rule = settings["form"], settings["composition"]
     if form != "moment" or rule not in ("exact", "basic", "advanced"):
         raise UnsupportedError(
@@ -344,7 +353,7 @@ def score_shares(design: Design, domain: RowDomain, iterations: int) -> list[Sha
 def moment_shares(design: Design, domain: RowDomain, iterations: int, *, joint: bool) -> list[Share]:
     """Return the queries of the moment form with their shares of mu^2.
 
-    No pair of rows attains both sensitivities at once. With `joint`, both are reduced to what one pair can attain.
+    Under `replace`, no pair of rows attains both sensitivities at once. With `joint`, both are reduced accordingly.
     """
     query = WeightedProductsQuery.of(design, domain, iterations)
     gram, cross = query.gram, query.cross
@@ -356,7 +365,10 @@ def moment_shares(design: Design, domain: RowDomain, iterations: int, *, joint: 
 
 
 def score_iterates(context: RunContext) -> _Iterates:
-    """Step by noisy sums of scores times the inverse of a noisy Gram matrix that dominates the exact one."""
+    """Take steps equal to noisy sums of scores times the inverse of a noisy Gram matrix.
+
+    The matrix is shifted so that it dominates the exact Gram matrix.
+    """
     size = len(context.design.released) - 1
     moments = yield ExactGram(size + 1, context.domain.grid_bits)
     gram = noisy_gram(moments, context)
@@ -376,11 +388,12 @@ def score_iterates(context: RunContext) -> _Iterates:
 
 
 def graduated(loss: RobustLoss, iterations: int) -> list[RobustLoss]:
-    """Return the loss of each iteration. Over the first third the threshold falls to the requested threshold.
+    """Return the loss for each iteration. Its threshold falls over the first third of the iterations.
 
-    It starts at the square root of the requested threshold, in scaled units. With the requested threshold from the
-    start, a step could move predictions by little more than the threshold. With a threshold of 1, the first steps would
-    be least-squares steps, and undoing the effect of outliers on these steps would take many passes.
+    The threshold falls from the square root of the requested threshold, in scaled units, to the requested threshold. If
+    all steps had the requested threshold, a step could move predictions by little more than this threshold. If the
+    threshold started at 1, the first steps would be least-squares steps, and it would take many passes to undo the
+    effect of outliers on them.
 
     >>> [round(loss.threshold, 3) for loss in graduated(RobustLoss(1.0, 0.04), 6)]
     [0.2, 0.089, 0.04, 0.04, 0.04, 0.04]
@@ -392,7 +405,7 @@ def graduated(loss: RobustLoss, iterations: int) -> list[RobustLoss]:
 
 
 def moment_iterates(context: RunContext) -> _Iterates:
-    """Solve weighted least squares from noisy weighted moments, with weights from the previous iterate."""
+    """Solve weighted least squares with noisy weighted moments, whose weights come from the previous iterate."""
     size = len(context.design.released) - 1
     loss = _loss(context)
     theta = np.zeros(size)
@@ -414,7 +427,7 @@ def moment_iterates(context: RunContext) -> _Iterates:
 
 
 def noisy_gram(moments: Totals, context: RunContext) -> FloatArray:
-    """Return the noisy products of (1, x), or of x without intercept, in scaled units."""
+    """Return the noisy Gram matrix of the fitted columns, in scaled units."""
     indices = fitted_indices(context.design)
     diagonal, off = context.distribution.sigma["gram_diagonal"], context.distribution.sigma["gram_off_diagonal"]
     pairs = [(i, j) for i in indices for j in indices if i <= j]
@@ -426,7 +439,7 @@ def noisy_gram(moments: Totals, context: RunContext) -> FloatArray:
 
 
 def noisy_cross(moments: Totals, context: RunContext) -> FloatArray:
-    """Return the noisy products of (1, x), or of x without intercept, with the target, in scaled units."""
+    """Return the noisy products of the fitted columns with the target, in scaled units."""
     indices = fitted_indices(context.design)
     target = indices[-1] + 1
     noise = context.sampler.draw([context.distribution.sigma["cross"]] * len(indices))
@@ -436,7 +449,7 @@ def noisy_cross(moments: Totals, context: RunContext) -> FloatArray:
 
 
 def noise_edge(context: RunContext, size: int) -> float:
-    """Return an upper bound on the mean of the largest noise eigenvalue, sd * sqrt(2 size), in scaled units."""
+    """Return sd * sqrt(2 size), an upper bound on the mean of the largest eigenvalue of the noise, in scaled units."""
     return context.distribution.sd("gram_diagonal") * math.sqrt(2 * size)
 
 

@@ -1,4 +1,4 @@
-"""Release all moments under pure DP with one noise vector of the K-norm mechanism. Proof: k_norm.proof.md."""
+"""Release all moments under pure DP with a single noise vector of the K-norm mechanism. Proof: k_norm.proof.md."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SPARE_BITS: Final = 96
 
 
 class KNormMoments:
-    """All moments plus one noise vector with density proportional to exp(-norm), under pure DP."""
+    """All moments with a single noise vector, whose density is proportional to exp(-norm), under pure DP."""
 
     name: Final = "k-norm"
     version: Final = VERSION
@@ -70,7 +70,7 @@ class KNormMoments:
         )
 
     def passes(self, context: RunContext) -> Passes:
-        """Compute the exact moments in one pass, and add one noise vector to all entries."""
+        """Compute the exact moments in one pass, and add a noise vector to all entries."""
         size = len(context.design.released)
         moments = yield ExactGram(size, context.domain.grid_bits)
         noise = k_norm_noise(context.distribution.steps(size), context.sampler)
@@ -79,9 +79,9 @@ class KNormMoments:
 
 
 def k_norm_noise(scales: Sequence[int], sampler: Sampler) -> list[int]:
-    """Draw a vector with density proportional to exp(-Euclidean norm), multiply it by `scales`, and round each entry.
+    """Draw a vector with density proportional to exp(-Euclidean norm), and scale and round its entries.
 
-    An entry with scale 0 is 0.
+    Each entry is multiplied by its scale and rounded to the nearest integer. An entry with scale 0 is 0.
 
     >>> from discreet.mechanisms.sampler import ExactSampler
     >>> noise = k_norm_noise([10**6, 0, 10**6], ExactSampler())

@@ -30,7 +30,7 @@ class LaplaceMoments:
     Attributes
     ----------
     clip_counts
-        Whether part of epsilon pays for a noisy count of clipped rows for each numeric column.
+        Whether part of epsilon is used for a noisy count of clipped rows in each numeric column.
     """
 
     clip_counts: bool = False
@@ -68,12 +68,12 @@ class LaplaceMoments:
 
 
 def block_costs(columns: int) -> dict[str, float]:
-    """Return the variance that a unit of variance in each block's entries adds to the normal equations.
+    """Return how much noise variance in each block adds to the variance of the normal equations.
 
-    The d + 1 equations have equal weight. Equation j contains the noise of its entry of X'y, of X'X theta, and of sum x
-    times the intercept. The last equation contains that of sum y, of theta' sum x, and of n times the intercept. The
-    costs assume evenly spread scaled slopes of norm 1 and an intercept of 1/2. The sum of y^2 is in no equation and
-    gets the cost of n.
+    The d + 1 equations have equal weight. Equation j contains the noise in entry j of X'y, of X'X theta, and of sum x
+    times the intercept. The last equation contains the noise in sum y, in theta' sum x, and in n times the intercept.
+    The costs assume scaled slopes of equal size with norm 1 and an intercept of 1/2. The sum of y^2 is in no equation,
+    and its cost is set to that of n.
 
     >>> block_costs(4)["cross"], block_costs(4)["gram_off_diagonal"]
     (4.0, 3.0)
@@ -86,11 +86,11 @@ def block_costs(columns: int) -> dict[str, float]:
 
 
 def block_weights(design: Design, domain: RowDomain) -> dict[str, float]:
-    """Return weights whose reciprocals, up to a factor, are the noise scales that divide epsilon at the least cost.
+    """Return weights such that noise scales proportional to their reciprocals divide epsilon well among blocks.
 
-    If one pair of tables attains the L1 sensitivity L of every block, the shares of epsilon that minimise the sum of
-    cost * (L / share)^2 are proportional to (cost * L^2)^(1/3). Otherwise they are still a valid public choice, because
-    the privacy loss is computed jointly for any weights.
+    If a single pair of tables attains the L1 sensitivity L of every block, the shares of epsilon that minimise the sum
+    of cost * (L / share)^2 are proportional to (cost * L^2)^(1/3). Otherwise the weights are still valid, because they
+    are public and the privacy loss is computed jointly for any weights.
     """
     costs = block_costs(len(design.released) - 2)
     weights: dict[str, float] = {}
@@ -106,10 +106,11 @@ def block_weights(design: Design, domain: RowDomain) -> dict[str, float]:
 def pure_distribution(
     design: Design, domain: RowDomain, budget: PrivacyBudget, weights: Mapping[str, float], *, clip_counts: bool = False
 ) -> NoiseDistribution:
-    """Return discrete Laplace noise with scales proportional to 1 / weight, just large enough for epsilon-DP.
+    """Return the smallest discrete Laplace noise that satisfies epsilon-DP with scales proportional to 1 / weight.
 
-    `weights` by block are above 0. A block without a weight is not released, and a public count has no noise. Any delta
-    of the budget is ignored. With `clip_counts`, a share of epsilon pays for counts of clipped rows.
+    `weights` maps blocks to positive weights. A block without a weight is not released, and a public count has no
+    noise. The delta of the budget is ignored. With `clip_counts`, a share of epsilon is used for counts of clipped
+    rows.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
     >>> distribution = pure_distribution(design, RowDomain.of(design), PrivacyBudget(0.5), {"count": 1.0, "sum_x": 2.0})
@@ -132,7 +133,7 @@ def pure_distribution(
 
 
 def noisy_totals(moments: Totals, distribution: NoiseDistribution, sampler: Sampler) -> tuple[int | None, ...]:
-    """Add one independent variate to each exact total. Entries of unreleased blocks are None."""
+    """Add an independent noise variate to each exact total. Entries of unreleased blocks are None."""
     exact = moments.on_grid(distribution.unit)
     size = size_of(len(exact))
     noise = sampler.laplace(distribution.steps(size))
@@ -143,7 +144,7 @@ def noisy_totals(moments: Totals, distribution: NoiseDistribution, sampler: Samp
 
 
 def _steps(block: str, scale: Fraction, domain: RowDomain) -> int:
-    """Return a scale in product-grid steps, rounded up to an integer that the sampler accepts."""
+    """Convert a noise scale to product-grid steps, rounded up to an integer that the sampler accepts."""
     steps = math.ceil(scale * 4**domain.grid_bits)
     if steps > MAX_SIGMA:
         raise GridTooFineError(

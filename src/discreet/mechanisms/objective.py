@@ -1,4 +1,4 @@
-"""Add a random linear term to the objective of ridge or Huber regression. Proof: objective.proof.md."""
+"""Release ridge or Huber coefficients from an objective with a random linear term. Proof: objective.proof.md."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ _QUARTERS: Final = (5, 6, 7, 9, 11, 14)
 
 @dataclass(frozen=True, slots=True)
 class HuberProblem:
-    """Objective without its rows, which are summed again at every trial point.
+    """Huber regression problem, whose rows are not stored but read and summed again at every trial point.
 
-    Gram matrix, right-hand sides and penalty are in product-grid steps.
+    The Gram matrix, the right-hand sides and the penalty are in product-grid steps.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class HuberProblem:
     strength
         Ridge penalty.
     threshold
-        Size to which residuals are clipped, in grid steps.
+        Absolute value to which residuals are clipped, in grid steps.
     intercept
         Whether z begins with the constant.
     """
@@ -86,31 +86,31 @@ class HuberProblem:
 
     @property
     def product_bits(self) -> int:
-        """Bits of the product grid."""
+        """Number of binary digits of the product grid."""
         return 2 * self.domain.grid_bits
 
     @property
     def digit_bits(self) -> int:
-        """Bits of one digit of a coefficient."""
+        """Number of bits in one digit of a coefficient."""
         return digit_bits(len(self.linear), self.domain.grid_bits)
 
     @property
     def stiffness(self) -> int:
-        """Binary logarithm of an upper bound on the condition number."""
+        """Binary logarithm of an upper bound on the condition number of the ridge equations."""
         return (int(np.trace(self.gram)) // self.strength + 1).bit_length()
 
     def digits(self) -> int:
-        """Return how many digits after the point suffice to certify the rounded minimum."""
+        """Return the number of digits after the point that suffice to certify the rounded minimiser."""
         bits = self.product_bits + _TOLERANCE_BITS + self.stiffness + len(self.gram).bit_length() + 1
         return -(-bits // self.digit_bits)
 
 
 @dataclass(frozen=True, slots=True)
 class _Visited:
-    """Trial point in units of 2**-fraction, with the exact gradient and the curvature of the unclipped rows.
+    """Trial point with the exact gradient, and the curvature that the unclipped rows contribute.
 
-    Gradient and curvature are in units of 2**-(product_bits + fraction). `merit` is the squared gradient norm in the
-    metric of all rows.
+    The point is in units of 2**-fraction, gradient and curvature (`inner`) in units of 2**-(product_bits + fraction).
+    `merit` is the squared norm of the gradient in the metric of all rows.
     """
 
     point: Int
@@ -123,9 +123,9 @@ _Search: TypeAlias = Generator[Sums, Totals, list[int]]
 
 
 def huber_minimum(problem: HuberProblem, digits: int | None = None) -> _Search:
-    """Return the minimum on the product grid, within `rounding_sensitivity` of the exact minimum.
+    """Return the minimiser on the product grid, within `rounding_sensitivity` of the exact minimiser.
 
-    The search starts with `digits` digits after the point and doubles them until the result is certified.
+    The search starts with `digits` digits after the point, and doubles their number until the result is certified.
     """
     count = problem.digits() if digits is None else digits
     while True:
@@ -138,7 +138,7 @@ def huber_minimum(problem: HuberProblem, digits: int | None = None) -> _Search:
 
 
 class _Precision:
-    """Search for the minimum at one precision."""
+    """Search for the minimiser at a fixed precision."""
 
     def __init__(self, problem: HuberProblem, digits: int) -> None:
         self.problem = problem
@@ -149,7 +149,7 @@ class _Precision:
         self.above = Equations(self._penalised(problem.gram << self.fraction), self.bits)
 
     def minimum(self) -> Generator[Sums, Totals, Int | None]:
-        """Return a certified point, or None if no step improves at this precision."""
+        """Return a certified point, or None if no step lowers the objective at this precision."""
         ridge = self._step(self.above, self.problem.start << self.fraction)
         best = yield from self._visit(ridge)
         lowest = best.merit
@@ -165,7 +165,7 @@ class _Precision:
         return best.point
 
     def _better(self, best: _Visited, newton: Int) -> Generator[Sums, Totals, Int | None]:
-        """Return a step that lowers the objective: a multiple of the Newton step, or of a more cautious step."""
+        """Return a multiple of the Newton step or of a more cautious step that lowers the objective, or None."""
         above = self._step(self.above, best.gradient)
         scales = range(0, self.problem.stiffness + 3, 2)
         steps = [*(newton >> scale for scale in scales), above >> 1, *(above << scale for scale in scales)]
@@ -176,7 +176,7 @@ class _Precision:
         return finer if more > gain else coarse
 
     def _farthest_down(self, best: _Visited, steps: Sequence[Int]) -> Generator[Sums, Totals, tuple[Int, int]]:
-        """Return the step with the largest proved decrease, and that decrease."""
+        """Return the step with the largest proved decrease of the objective, and this decrease."""
         points = [best.point - step for step in steps]
         scores = yield CombinedSums([self._sums(point, products=False) for point in points])
         size, exact = len(best.point), scores.on_grid(1 << self.bits)
@@ -188,12 +188,12 @@ class _Precision:
         return steps[index], gains[index]
 
     def certified(self, visited: _Visited) -> bool:
-        """Return whether the point is provably within the tolerance of the exact minimum."""
+        """Return whether the point is provably within the tolerance of the exact minimiser."""
         allowed = self.problem.strength << (self.fraction - self.problem.product_bits - _TOLERANCE_BITS)
         return bool(visited.gradient @ visited.gradient <= allowed**2)  # [P:huber-certificate]
 
     def _visit(self, point: Int) -> Generator[Sums, Totals, _Visited]:
-        """Compute the gradient and curvature at a point in one pass."""
+        """Compute the gradient and the curvature at a point, in one pass over the table."""
         sums = yield self._sums(point, products=True)
         size, exact = len(point), sums.on_grid(1 << self.bits)
         gradient = self._gradient(point, exact[:size])
@@ -222,7 +222,7 @@ class _Precision:
         return matrix
 
     def _step(self, equations: Equations, gradient: Int) -> Int:
-        """Solve the equations for a step in the units of the point."""
+        """Solve the equations for a step, in the units of the point."""
         step: Int = equations.solution(gradient) >> (self.bits - self.fraction)
         return step
 
@@ -238,7 +238,7 @@ OUTPUT_DELTA: Final = 1 / 20
 
 
 class ObjectivePerturbation:
-    """Minimum of a penalised loss plus a random Gaussian linear term."""
+    """Minimiser of a penalised loss plus a random Gaussian linear term."""
 
     name: Final = "objective"
     version: Final = VERSION
@@ -263,7 +263,7 @@ class ObjectivePerturbation:
     def noise_model(
         self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
     ) -> NoiseDistribution:
-        """Calibrate the linear term and the noise on the minimum, from public quantities only."""
+        """Calibrate the random linear term and the noise on the minimiser, from public quantities only."""
         budget_epsilon, delta = approximate(budget)
         epsilon = min(budget_epsilon, EPSILON_USED)  # [P:epsilon-used]
         size = coefficient_count(design)
@@ -286,7 +286,7 @@ class ObjectivePerturbation:
         return NoiseDistribution(domain.grid_bits, sigma, "bound", parameters={"strength": steps})
 
     def passes(self, context: RunContext) -> Passes:
-        """Compute the exact moments, draw a linear term, minimise on the lattice, and add a little noise."""
+        """Draw a random linear term, minimise the objective on the lattice, and add a little noise."""
         design, distribution, released = context.design, context.distribution, len(context.design.released)
         moments = yield ExactGram(released, context.domain.grid_bits)
         gram, cross = normal_equations(moments.on_grid(distribution.unit), released, intercept=design.intercept)
@@ -298,7 +298,7 @@ class ObjectivePerturbation:
 
 
 def _minimum(context: RunContext, gram: Int, right: Int, linear: Int) -> Generator[Sums, Totals, list[int]]:
-    """Return the minimum on the lattice. `right` is the sum of z y minus the linear term."""
+    """Return the minimiser, rounded to the lattice. `right` is the sum of z y minus the linear term."""
     domain, strength = context.domain, context.distribution.parameters["strength"]
     if context.settings["loss"] == SQUARED:
         ball = {"strength": in_units(strength, domain), "bound": context.settings["bound"]}
@@ -311,7 +311,7 @@ def _minimum(context: RunContext, gram: Int, right: Int, linear: Int) -> Generat
 def strength_steps(
     design: Design, domain: RowDomain, sensitivity: RowSensitivity, settings: Settings, epsilon: float
 ) -> int:
-    """Return the penalty in product-grid steps, rounded up, from the setting or else from the budget."""
+    """Return the penalty in product-grid steps, rounded up. It is the setting or computed from the budget."""
     strength = float(settings["strength"])
     if 0 < strength < _STRENGTH.low:
         raise OptionError(
@@ -326,14 +326,17 @@ def strength_steps(
 
 
 def _linear_sd(shift: Shift, epsilon: float, delta: float) -> float:
-    """Return the standard deviation of the linear term, in scaled units. `epsilon` excludes the part for the volume."""
+    """Return the standard deviation of the linear term, in scaled units.
+
+    `epsilon` excludes the part for the change of volume.
+    """
     parted = delta * (1 - OUTPUT_DELTA - LATTICE_SHARE) / ROUNDING * 0.5**shift.halvings
     mu = min(mu_from(epsilon, parted), math.sqrt(2 * epsilon) / ROUNDING)  # [P:linear-mu]
     return shift.length * ROUNDING / mu  # [P:linear-scale]
 
 
 def _left_of_epsilon(design: Design, sensitivity: RowSensitivity, strength: float, epsilon: float) -> float:
-    """Return the epsilon left for the Gaussian linear term. Reject a strength that leaves almost none."""
+    """Return the epsilon left for the Gaussian linear term, or raise an error if almost none is left."""
     k, size = design.unit.max_rows, coefficient_count(design)
     usable = epsilon * (1 - OUTPUT_EPSILON)
     left = (usable - volume_loss(k, sensitivity.norm, size, strength)) / ROUNDING
@@ -350,7 +353,7 @@ def _left_of_epsilon(design: Design, sensitivity: RowSensitivity, strength: floa
 
 
 def _strength_for(design: Design, sensitivity: RowSensitivity, loss: float) -> float:
-    """Return the penalty at which the change of volume costs `loss` of epsilon."""
+    """Return the penalty with which the change of volume uses up `loss` of epsilon."""
     k = design.unit.max_rows
     rank = min(k, coefficient_count(design))
     return k * sensitivity.norm**2 / (rank * math.expm1(loss / rank))

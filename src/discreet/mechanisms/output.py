@@ -34,17 +34,18 @@ _FIRST_BITS: Final = 192
 
 
 def normal_equations(totals: Sequence[int], size: int, *, intercept: bool) -> tuple[Int, Int]:
-    """Return the sums of z z' and of z y from the triangle of moments, in product-grid steps."""
+    """Return the sums of z z' and of z y, in product-grid steps, from the upper triangle of the moments."""
     full = symmetric_integers(totals, size)
     first = 0 if intercept else 1
     return full[first:-1, first:-1], full[first:-1, -1]
 
 
 def ridge_in_ball(gram: Int, cross: Int, grid_bits: int, settings: Settings) -> list[int]:
-    """Return the minimum on the product grid, within `rounding_sensitivity` of the exact minimum.
+    """Return the minimiser on the product grid, within `rounding_sensitivity` of the exact minimiser.
 
-    `gram` and `cross` are the sums of z z' and of z y in product-grid steps, 4**grid_bits per scaled unit. A linear
-    term can be subtracted from `cross`. `settings` holds `strength` and `bound`.
+    `gram` and `cross` are the sums of z z' and of z y in product-grid steps, of which there are 4**grid_bits in a
+    scaled unit. For an objective with a linear term, subtract this term from `cross`. `settings` holds `strength` and
+    `bound`.
     """
     bits = _FIRST_BITS
     while True:
@@ -58,7 +59,7 @@ def ridge_in_ball(gram: Int, cross: Int, grid_bits: int, settings: Settings) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """Minimisation of theta'A theta / 2 - c'theta over a ball, with integers in units of 2**-bits."""
+    """Minimisation of theta'A theta / 2 - c'theta over a ball, in integer units of 2**-bits."""
 
     matrix: Int
     linear: Int
@@ -96,7 +97,7 @@ class _Problem:
         return None
 
     def certified(self, point: Int, nu: int) -> bool:
-        """Return whether the point is in the ball and provably within the tolerance of the exact minimum."""
+        """Return whether the point is in the ball and provably within the tolerance of the exact minimiser."""
         norm2_point = int(point @ point)
         if norm2_point > self.bound**2:
             return False
@@ -140,7 +141,7 @@ class OutputPerturbation:
         return queries_distribution(domain, budget, [(output_query(design, domain, settings), 1.0)])
 
     def passes(self, context: RunContext) -> Passes:
-        """Compute the exact moments in one pass, minimise on the lattice, and add noise to every coefficient."""
+        """Compute the exact moments in one pass, round the minimiser to the lattice, and add noise to it."""
         design, distribution, released = context.design, context.distribution, len(context.design.released)
         moments = yield ExactGram(released, context.domain.grid_bits)
         gram, cross = normal_equations(moments.on_grid(distribution.unit), released, intercept=design.intercept)
@@ -151,7 +152,7 @@ class OutputPerturbation:
 
 
 def in_scaled_units(steps: list[int], design: Design, distribution: NoiseDistribution) -> Coefficients:
-    """Convert coefficients of (1, x) from product-grid steps to scaled units."""
+    """Convert coefficients from product-grid steps to scaled units."""
     values = [step / distribution.unit for step in steps]
     return Coefficients(tuple(values if design.intercept else [0.0, *values]))
 

@@ -1,4 +1,4 @@
-"""Define the mechanism protocol and run the passes of a mechanism."""
+"""Define the mechanism protocol, and run the passes of a mechanism."""
 
 from __future__ import annotations
 
@@ -25,30 +25,31 @@ from discreet.tables.frames import Origin
 
 @dataclass(frozen=True, slots=True)
 class MechanismInfo:
-    """Description of a mechanism for the mechanism table.
+    """Description of a mechanism, as shown in the table of mechanisms.
 
     Attributes
     ----------
     summary
-        One line that helps to choose a mechanism.
+        One-line summary that helps to choose a mechanism.
     document
         Source of the method.
     notion
         `pure` (delta = 0 is allowed), `approximate` (delta must be above 0), or `both`.
     domain
-        Declared set of rows to which the noise is calibrated.
+        Declared set of possible rows for which the noise is calibrated.
     needs
-        Requirements on a design besides bounds, as phrases.
+        Phrases for what the mechanism requires of a design in addition to bounds.
     numerics
         `exact` or `idealised`; see `Release.numerics`.
     references
-        Author and year.
+        Author and year of each paper.
     settings
         Public settings by name.
     reads_again
-        Whether the mechanism reads the table more than once, or a (setting, value) pair with which it does.
+        Whether the mechanism reads the table more than once. If this depends on a setting, the (setting, value) pair
+        with which it does.
     main
-        For coefficients: the noisy statistic that affects them most. None if there is only one.
+        Block whose noise affects published coefficients most. None if there is only one block, or for moments.
     clip_counts
         Whether the mechanism can release noisy counts of clipped rows.
     """
@@ -75,7 +76,7 @@ class MechanismInfo:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """Public inputs of a mechanism and the source of its noise."""
+    """Public inputs of a mechanism, and the sampler that draws its noise."""
 
     design: Design
     domain: RowDomain
@@ -86,7 +87,7 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class NoisyMoments:
-    """Output of a mechanism that publishes moments. A total is None if it is not released."""
+    """Output of a mechanism that publishes moments. Totals that are not released are None."""
 
     totals: tuple[int | None, ...]
     scalars: Mapping[str, int] = field(default_factory=dict)
@@ -104,32 +105,32 @@ Passes: TypeAlias = Generator[Sums, Totals, Published]
 
 
 def clipped_by_name(design: Design, published: Published) -> dict[str, int]:
-    """Return the published numbers of clipped rows by column, or an empty dict if they were not requested."""
+    """Return the published number of clipped rows of each column, or an empty dictionary if none was requested."""
     clipped = published.clipped if isinstance(published, NoisyMoments) else ()
     return dict(zip(design.clippable, clipped, strict=True)) if clipped else {}
 
 
 class Mechanism(Protocol):
-    """A mechanism: a noise distribution computed from public quantities, and a randomised map that uses it."""
+    """Noise distribution computed from public quantities, and a randomised algorithm that uses it."""
 
     @property
     def name(self) -> str:
-        """Name of the mechanism, as in the release."""
+        """Name of the mechanism, as in a release."""
         ...
 
     @property
     def version(self) -> str:
-        """Version, which increases whenever the map or its noise changes."""
+        """Version, which changes whenever the algorithm or its noise changes."""
         ...
 
     @property
     def kind(self) -> Literal["moments", "coefficients"]:
-        """Kind of output."""
+        """Whether the mechanism publishes moments or coefficients."""
         ...
 
     @property
     def info(self) -> MechanismInfo:
-        """Description for the mechanism table."""
+        """Description for the table of mechanisms."""
         ...
 
     def noise_model(
@@ -139,7 +140,7 @@ class Mechanism(Protocol):
         ...
 
     def passes(self, context: RunContext) -> Passes:
-        """Run the randomised map. The first sums must be requested before any noise is drawn."""
+        """Run the randomised algorithm. It must request its first sums before it draws any noise."""
         ...
 
 
@@ -150,7 +151,7 @@ class Mechanism(Protocol):
 def run_passes(passes: Passes, totals: Totals, read: Callable[[Sums], Totals]) -> Published:
     """Run a mechanism to its end and return its output.
 
-    `totals` are the sums of the first pass. `read` makes another pass over the table.
+    `totals` holds the sums of the first pass, and `read` makes another pass over the table.
     """
     while True:
         try:
@@ -173,11 +174,11 @@ _CODES: Final[dict[Origin, str]] = {
 
 
 def with_origin(guarantee: Guarantee, origin: Origin | None) -> Guarantee:
-    """Add the condition that follows from where the rows come from.
+    """Add the condition of the guarantee that follows from the origin of the rows.
 
-    Rows of a query are people only if the query keeps people separate. In a file whose cells may hold line breaks, a
-    misplaced quote in one person's row could merge another person's row into a cell. Spark may evaluate parts of a plan
-    again after losing an executor, and must then get the same rows.
+    The rows of a query correspond to people only if the query keeps people separate. In a file whose cells may hold
+    line breaks, a misplaced quotation mark in one person's row could merge another person's row into a cell. Spark may
+    evaluate parts of a plan again after it has lost an executor, and must then get the same rows.
     """
     if origin is None:
         return guarantee
@@ -186,9 +187,9 @@ def with_origin(guarantee: Guarantee, origin: Origin | None) -> Guarantee:
 
 
 def with_curve(guarantee: Guarantee, distribution: NoiseDistribution) -> Guarantee:
-    """Add mu or rho to the guarantee if it is proved for the noise.
+    """Add mu or rho to a guarantee if the noise is proved to satisfy it.
 
-    Pure DP noise has neither. Under other accounting rules, only (epsilon, delta) is proved.
+    Noise under pure DP gets neither. Under other accounting rules, only (epsilon, delta) is proved.
     """
     if distribution.family != "discrete-gaussian":
         return guarantee

@@ -1,4 +1,4 @@
-"""Fit one model by noisy scores of privately scaled rows. Proof: refined.proof.md."""
+"""Fit a single model by noisy sums of scores of privately scaled rows. Proof: refined.proof.md."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ _PRIOR_SHAPES: Final = (0.0, 0.5, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Preconditioner:
-    """Eigendecomposition of a noisy Gram matrix, with eigenvalues raised so that noise does not lengthen steps.
+    """Eigendecomposition of a noisy Gram matrix whose eigenvalues are raised so that noise does not lengthen steps.
 
     Attributes
     ----------
     values, vectors
         Raised eigenvalues, by which steps are divided, and eigenvectors.
     sums
-        Sums of squares of the rows along the eigenvectors: the eigenvalues before small eigenvalues were raised.
+        Sum of squares of the rows along each eigenvector. These are the eigenvalues before the smallest were raised.
     """
 
     values: FloatArray
@@ -87,8 +87,8 @@ class Preconditioner:
 
         The noise has standard deviation `sd` on the diagonal and sd / sqrt(2) off it. Off-diagonal entries are shrunk
         towards 0, and diagonal entries towards their mean, in proportion to their noise. The spectral edge of the
-        remaining noise is added to the eigenvalues: all of it for short steps, and two thirds for full steps (`rate`
-        1). No step then overshoots its target by more than half.
+        remaining noise is added to the eigenvalues, all of it for short steps and two thirds of it for full steps
+        (`rate` = 1). A step then never overshoots its target by more than half.
         """
         size = len(gram)
         diagonal = np.diag(gram).copy()
@@ -112,16 +112,17 @@ class Preconditioner:
 
 
 def _signal_part(square: float, noise: float) -> float:
-    """Return the share of signal in a mean square with expected noise `noise`."""
+    """Return the share of the signal in a mean square whose noise has expectation `noise`."""
     signal = max(square - noise, 0.0)
     return signal / (signal + noise)
 
 
 def shrunk(theta: FloatArray, basis: Preconditioner, sd: float, most: float) -> FloatArray:
-    """Shrink coefficients to a likelihood-weighted average of their posterior means under several normal priors.
+    """Shrink coefficients towards 0, by an average of their posterior means under several normal priors.
 
-    In the eigenbasis, the noise of a coordinate has standard deviation `sd` divided by its eigenvalue. `most` bounds
-    the sum of squared predictions under each prior, because no model explains more than the variation of the target.
+    Each prior is weighted by its likelihood. In the eigenbasis, the noise of a coordinate has standard deviation `sd`
+    divided by its eigenvalue. `most` bounds the sum of squared predictions under each prior, because no model explains
+    more than the variation of the target.
 
     >>> basis, theta = Preconditioner(np.ones(2), np.eye(2), np.ones(2)), np.array([1.0, 1.0])
     >>> strong, weak, bounded = (shrunk(theta, basis, *case) for case in [(1e-3, 9.0), (10.0, 9.0), (1.0, 0.01)])
@@ -175,7 +176,7 @@ _Scaled: TypeAlias = Generator[Sums, Totals, tuple[Scaling, TargetScale, float]]
 
 
 class RefinedRegression:
-    """One model from noisy sums of clipped scores of privately scaled rows, with shrinkage."""
+    """Single model from noisy sums of clipped scores of privately scaled rows, with shrinkage."""
 
     name: Final = "refined"
     version: Final = VERSION
@@ -202,7 +203,7 @@ class RefinedRegression:
         return queries_distribution(domain, budget, refined_shares(design))
 
     def passes(self, context: RunContext) -> Passes:
-        """Make passes for column scales, radius, Gram matrix, steps and offset."""
+        """Make passes over the table for the column scales, the radius, the Gram matrix, the steps and the offset."""
         scaling, target, many = yield from _scaled(context)
         pace = Pace.of(context, many)
         radius = yield from _radius(context, scaling, pace)
@@ -219,7 +220,7 @@ class RefinedRegression:
 
 
 def refined_shares(design: Design) -> list[Share]:
-    """Return the queries with their shares of mu^2. The steps get the remainder."""
+    """Return the queries with their shares of mu^2. What the other queries leave goes to the steps."""
     queries = refined_queries(design)
     steps = _share_of_steps(queries)
     shares = SHARES | {"score": steps * (1 - BELOW_PART), "below": steps * BELOW_PART}
@@ -232,18 +233,18 @@ def _share_of_steps(queries: Sequence[Query]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Clipping and step length, computed from released numbers.
+    """Amount of clipping and step length, computed from released numbers.
 
     Attributes
     ----------
     many
         Released number of rows.
     quantile
-        Target share of rows with unclipped scores.
+        Share of rows whose scores should not be clipped.
     rate
         Step length relative to a full step.
     reach
-        Radius to which rows are clipped, relative to the estimated radius.
+        Radius to which rows are shrunk, relative to the estimated radius.
     """
 
     many: float
@@ -253,9 +254,9 @@ class Pace:
 
     @classmethod
     def of(cls, context: RunContext, many: float) -> Pace:
-        """Choose less clipping and longer steps the more rows there are relative to the noise.
+        """Choose less clipping and longer steps if there are more rows relative to the noise.
 
-        The bias from clips and weights then vanishes together with the noise. With a larger radius some rows have
+        The bias from clipping and weighting then vanishes together with the noise. With a larger radius, some rows have
         longer scores, so fewer scores should be clipped.
         """
         strength = _strength(context, many)
@@ -265,18 +266,18 @@ class Pace:
 
     @property
     def correlated(self) -> float:
-        """Assumed variance of a mean of iterates relative to a mean of independent iterates."""
+        """Assumed variance of a mean of iterates, divided by that of a mean of equally many independent iterates."""
         return 3 - 2 * self.rate**2
 
 
 def _strength(context: RunContext, many: float) -> float:
-    """Return the number of rows relative to the noise of all steps, over all coordinates."""
+    """Return the number of rows divided by the noise of all steps over all coordinates."""
     all_steps = context.distribution.sd("score") * math.sqrt((1 - BELOW_PART) / STEPS)
     return many / (all_steps * math.sqrt(len(fitted_indices(context.design))))
 
 
 def _scaled(context: RunContext) -> _Scaled:
-    """Return the noisy column scaling, target scale and number of rows, from one pass."""
+    """Compute the noisy scales of the columns and of the target, and the noisy number of rows, in one pass."""
     design = context.design
     searched = [] if in_declared_ball(design) else searched_columns(design)
     totals = yield ColumnCells(context.domain, [*searched, len(design.released) - 1])
@@ -309,7 +310,7 @@ def _scaled(context: RunContext) -> _Scaled:
 
 
 def _radius(context: RunContext, scaling: Scaling, pace: Pace) -> Generator[Sums, Totals, float]:
-    """Return the declared radius, or `reach` times the estimated 40% quantile of row norms."""
+    """Return the declared radius or, if there is none, a multiple of the estimated 40% quantile of row norms."""
     if in_declared_ball(context.design):
         return math.sqrt(norm2(context.domain))
     last = LAST["radius"]
@@ -324,7 +325,7 @@ def _radius(context: RunContext, scaling: Scaling, pace: Pace) -> Generator[Sums
 
 
 def _noisy_gram(totals: Totals, context: RunContext) -> FloatArray:
-    """Return the noisy products of the fitted columns, in scaled units."""
+    """Return the noisy Gram matrix of the fitted columns, in scaled units."""
     indices, size = fitted_indices(context.design), len(context.design.released) - 1
     exact = totals.on_grid(context.distribution.unit)
     entries = [exact[position(indices[i], indices[j], size)] for i, j in pairs(len(indices))]
@@ -335,7 +336,7 @@ def _noisy_gram(totals: Totals, context: RunContext) -> FloatArray:
 
 
 def _first_clip(totals: Totals, context: RunContext, pace: Pace) -> int:
-    """Return the index of the threshold at which the target share of the first scores is unclipped."""
+    """Return the index of the threshold that leaves a share `pace.quantile` of the first scores unclipped."""
     unit = context.distribution.unit
     *counts, rows = (value // unit for value in totals.on_grid(unit)[-LAST["clip"] - 2 :])
     return search(context, "clip", counts.__getitem__, rows, round(pace.quantile * unit))
@@ -344,9 +345,10 @@ def _first_clip(totals: Totals, context: RunContext, pace: Pace) -> int:
 def _steps(
     context: RunContext, pace: Pace, basis: Preconditioner, clips: tuple[float, float, float], target_sd: float
 ) -> Generator[Sums, Totals, tuple[FloatArray, float]]:
-    """Step by noisy sums of clipped scores. Return the shrunk mean of the last iterates, and the last clip.
+    """Take steps by noisy sums of clipped scores.
 
-    `clips` are the first, the smallest and the largest clip.
+    Return the shrunk mean of the last iterates, and the last value to which scores were clipped. `clips` holds the
+    first, the smallest and the largest such value.
     """
     indices, unit = fitted_indices(context.design), context.distribution.unit
     theta, iterates, used = np.zeros(len(context.design.released) - 1), [], []
@@ -377,14 +379,14 @@ def _steps(
 
 
 def released_coefficients(theta: FloatArray, domain: RowDomain) -> FloatArray:
-    """Round coefficients to the grid on which residuals are exact, and clip them to their box."""
+    """Round coefficients to the grid on which residuals are exact, and clip them to the range of the grid."""
     return np.array(on_grid(theta, domain)) * 2.0 ** -coefficient_bits(domain, len(theta))
 
 
 def _offset(
     context: RunContext, pace: Pace, theta: FloatArray, radius: float, clip: float, target: TargetScale
 ) -> Generator[Sums, Totals, float]:
-    """Estimate the mean prediction error over unweighted rows, with shrinkage."""
+    """Estimate the mean prediction error over unweighted rows, and shrink it towards 0."""
     residual_sd = clip / NormalDist().inv_cdf((1 + pace.quantile) / 2)
     bound = min(max(3 * residual_sd, target.spread), target.span)
     totals = yield OffsetSum(context.domain, on_grid(theta, context.domain), radius, bound)
@@ -395,7 +397,7 @@ def _offset(
 
 
 def _published(scaling: Scaling, target: TargetScale, theta: FloatArray, radius: float, offset: float) -> Coefficients:
-    """Return the scaled coefficients of (1, x), and the limits to which x is clipped."""
+    """Return the coefficients of (1, x) in scaled units, and the range to which each column of x is clipped."""
     slopes = theta[1:] / (radius * np.array(scaling.scales))
     constant = 0.0
     if scaling.constant:

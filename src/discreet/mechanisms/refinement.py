@@ -1,8 +1,9 @@
-"""Draw continuous variates and round them exactly, as if computed in real arithmetic. Proof: refinement.proof.md.
+"""Draw continuous variates and round them exactly, as if they were computed with real numbers.
 
-A uniform variate is a binary expansion with finitely many known digits, and computations return enclosing intervals. If
-the known digits do not decide a rounding or a comparison, every expansion gets more digits and the computation is
-repeated. The outcome is therefore a function of the ideal uniform variates only.
+Proof: refinement.proof.md. A uniform variate is a binary expansion of which finitely many digits are known, and
+computations return intervals that contain the exact result. If the known digits do not decide a rounding or a
+comparison, more digits are drawn for every expansion and the computation is repeated. The outcome is therefore a
+function of the ideal uniform variates only.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ _FACTORS: Final = 16
 
 
 class UndecidedError(ArithmeticError):
-    """Comparison or rounding that the known digits do not decide; `refined` then adds digits."""
+    """Error for a comparison or rounding that the known digits do not decide. `refined` then draws more digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Interval from low / 2**bits to high / 2**bits. The result of every operation encloses all exact results.
+    """Interval from low / 2**bits to high / 2**bits, with operations whose results contain all exact results.
 
     >>> half = Interval.of(Fraction(1, 2), 64)
     >>> (half * 5).nearest(), (half / Interval.of(3, 64) * 10).nearest()
@@ -43,7 +44,7 @@ class Interval:
 
     @classmethod
     def of(cls, value: Fraction | int, bits: int) -> Interval:
-        """Return the narrowest interval that contains `value`."""
+        """Return the smallest interval that contains `value`."""
         scaled = value * 2**bits
         return cls(math.floor(scaled), math.ceil(scaled), bits)
 
@@ -64,7 +65,7 @@ class Interval:
         return Interval(min(products) >> bits, -(-max(products) >> bits), bits)  # [P:outward-products]
 
     def __truediv__(self, other: Interval) -> Interval:
-        """Return the quotient by a positive interval."""
+        """Return the quotient, where `other` must be positive."""
         if other.low <= 0:
             raise UndecidedError("more digits are needed to decide whether a divisor is above 0")
         low = (self.low << self.bits) // (other.high if self.low >= 0 else other.low)
@@ -72,13 +73,13 @@ class Interval:
         return Interval(low, high, self.bits)
 
     def sqrt(self) -> Interval:
-        """Return the square root of a nonnegative interval."""
+        """Return the square root of the interval, which must be nonnegative."""
         if self.low < 0:
             raise UndecidedError("more digits are needed to decide whether the argument of a root is nonnegative")
         return Interval(math.isqrt(self.low << self.bits), math.isqrt(self.high << self.bits) + 1, self.bits)
 
     def log(self) -> Interval:
-        """Return the natural logarithm of a positive interval."""
+        """Return the natural logarithm of the interval, which must be positive."""
         if self.low <= 0:
             raise UndecidedError("more digits are needed to decide whether the argument of a logarithm is above 0")
         low, high = _log_bounds(self.low, self.bits)
@@ -86,7 +87,7 @@ class Interval:
         return Interval(low, high + -((self.low - self.high << self.bits) // self.low), self.bits)
 
     def below(self, other: Interval) -> bool:
-        """Return whether all numbers are below the numbers of `other`."""
+        """Return whether all numbers of the interval are below all numbers of `other`."""
         if self.high < other.low:
             return True
         if self.low >= other.high:
@@ -94,7 +95,7 @@ class Interval:
         raise UndecidedError("more digits are needed to decide which of two numbers is smaller")
 
     def nearest(self) -> int:
-        """Return the integer nearest to all numbers."""
+        """Return the integer that is nearest to all numbers of the interval."""
         half = 1 << self.bits - 1
         low, high = (self.low + half) >> self.bits, (self.high + half) >> self.bits
         if low != high:
@@ -103,7 +104,7 @@ class Interval:
 
 
 class Uniforms:
-    """Sequence of independent uniform variates in (0, 1), each known to `bits` binary digits."""
+    """Sequence of independent uniform variates in (0, 1), of which `bits` binary digits are known."""
 
     def __init__(self, sampler: Sampler, bits: int) -> None:
         # a multiple of 8, so that one draw can be split by bytes
@@ -113,7 +114,7 @@ class Uniforms:
         self._index = 0
 
     def one(self) -> Interval:
-        """Return the next variate."""
+        """Return the next variate of the sequence."""
         digits = self._digits()
         return Interval(digits, digits + 1, self.bits)
 
@@ -129,7 +130,7 @@ class Uniforms:
         return drawn[:how_many]
 
     def gamma(self, shape: int) -> Interval:
-        """Draw a Gamma variate of integer shape and scale 1: minus the log of a product of uniform variates."""
+        """Draw a Gamma variate of integer shape and scale 1, as minus the log of a product of uniform variates."""
         total = self.exactly(0)
         for done in range(0, shape, _FACTORS):
             low = high = 1 << self.bits
@@ -149,11 +150,11 @@ class Uniforms:
         return total
 
     def restart(self) -> None:
-        """Return to the start of the sequence, so that the same variates come again."""
+        """Return to the start of the sequence, so that the same variates are returned again."""
         self._index = 0
 
     def refine(self) -> None:
-        """Double the number of digits of every variate drawn so far."""
+        """Double the number of known digits of every variate drawn so far."""
         more = self._pieces(len(self._known))
         # [P:digits-appended]
         self._known = [digits << self.bits | piece for digits, piece in zip(self._known, more, strict=True)]
@@ -183,9 +184,9 @@ class Uniforms:
 def refined(sampler: Sampler, compute: Callable[[Uniforms], Outcome], *, bits: int = 160) -> Outcome:
     """Return the exact result of a computation with ideal uniform variates.
 
-    `compute` must take variates in order, compute with intervals, decide its outcome by `nearest` and `below` only, and
-    depend on nothing else, because it may run several times. `bits` is the initial number of binary digits. A larger
-    number makes a second run rarer and changes no outcome.
+    `compute` must take variates in order, compute with intervals, and decide its outcome only by `nearest` and `below`.
+    It must not depend on anything else, because it may run several times. `bits` is the initial number of binary
+    digits. A larger number makes a second run less likely and does not change the outcome.
 
     >>> from discreet.mechanisms.sampler import ExactSampler
     >>> refined(ExactSampler(), lambda uniforms: (uniforms.one() * 6 - uniforms.exactly(3)).nearest()) in range(-3, 4)
@@ -201,7 +202,7 @@ def refined(sampler: Sampler, compute: Callable[[Uniforms], Outcome], *, bits: i
 
 
 def _log_bounds(number: int, bits: int) -> tuple[int, int]:
-    """Return integer bounds of 2**bits * log(number / 2**bits)."""
+    """Return integer bounds on 2**bits * log(number / 2**bits)."""
     guard = 4 * bits.bit_length()
     q = bits + guard
     error = 2 * q + 8
@@ -222,7 +223,10 @@ def _atanh_third(q: int) -> int:
 
 
 def _atanh(numerator: int, denominator: int, q: int) -> int:
-    """Return 2**q * atanh of a fraction from 0 to 1/2, rounded down with an error of at most 2q + 8."""
+    """Return 2**q * atanh(numerator / denominator), rounded down with an error of at most 2q + 8.
+
+    The fraction must lie between 0 and 1/2.
+    """
     power = (numerator << q) // denominator
     square = power * power >> q
     total, odd = 0, 1

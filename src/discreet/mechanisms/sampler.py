@@ -1,4 +1,4 @@
-"""Draw exact discrete noise with OpenDP. No other module draws noise."""
+"""Draw exact discrete noise, with OpenDP and the operating system. No other module draws random numbers for noise."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ class Sampler(Protocol):
 
     @property
     def private(self) -> bool:
-        """Whether the sampler is exact and uses the operating system's randomness."""
+        """Whether the sampler is exact and uses the random generator of the operating system."""
         ...
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
-        """Draw a variate for each sigma, with P(z) proportional to exp(-z^2 / (2 sigma^2)), or 0 if sigma is 0."""
+        """Draw an integer for each sigma, with P(z) proportional to exp(-z^2 / (2 sigma^2)), or 0 if sigma is 0."""
         ...
 
     def laplace(self, scales: Sequence[int]) -> list[int]:
-        """Draw a variate for each scale, with P(z) proportional to exp(-|z| / scale), or 0 if the scale is 0."""
+        """Draw an integer for each scale, with P(z) proportional to exp(-|z| / scale), or 0 if the scale is 0."""
         ...
 
     def bits(self, how_many: int) -> int:
@@ -57,7 +57,7 @@ class ExactSampler:
         return _grouped(sigmas, _gaussian)
 
     def laplace(self, scales: Sequence[int]) -> list[int]:
-        """Draw discrete Laplace variates of unbounded size, with one OpenDP call for each distinct scale."""
+        """Draw discrete Laplace variates, which may exceed 64 bits, with one OpenDP call for each distinct scale."""
         return _grouped(scales, _laplace)
 
     def bits(self, how_many: int) -> int:
@@ -93,15 +93,18 @@ def _laplace(scale: int, how_many: int) -> list[int]:
 
 
 def laplace_variates(scale: float, how_many: int) -> list[int]:
-    """Draw independent discrete Laplace variates of unbounded size, with P(z) proportional to exp(-|z| / scale)."""
+    """Draw independent discrete Laplace variates, with P(z) proportional to exp(-|z| / scale).
+
+    Variates may exceed 64 bits.
+    """
     return [_unlimited(value, scale) for value in _saturating_laplace(scale, how_many)]
 
 
 def _unlimited(value: int, scale: float) -> int:
-    """Extend a variate that saturated at 64 bits by the rest of its size.
+    """Return a variate, after adding the missing part if the sampler cut it off at 64 bits.
 
-    Beyond the largest 64-bit number, the size of a discrete Laplace variate is that number plus a geometric variate. A
-    discrete Laplace variate that is nonnegative has this geometric distribution.
+    If the absolute value of a discrete Laplace variate reaches the largest 64-bit number, the excess has a geometric
+    distribution. A discrete Laplace variate that is nonnegative has the same distribution.
     """
     if -_LARGEST < value < _LARGEST:
         return value
@@ -127,7 +130,7 @@ def _as_double(sigma: int) -> float:
 
 
 def rounded_up(sigma: int) -> int:
-    """Return the smallest integer at or above `sigma` that a double holds exactly.
+    """Return the smallest integer that is at least `sigma` and that a double represents exactly.
 
     >>> rounded_up(5), rounded_up(2**53 + 1)
     (5, 9007199254740994)
@@ -137,7 +140,7 @@ def rounded_up(sigma: int) -> int:
 
 
 def _opendp() -> tuple[Any, Any, Any]:
-    """Import only the required submodules of OpenDP, because its prelude imports far more."""
+    """Import the required submodules of OpenDP only, because its prelude imports far more."""
     check_opendp()
     import opendp.domains
     import opendp.measurements
@@ -176,14 +179,14 @@ def below(limit: int) -> int:
 
 
 def bernoulli(chance: Fraction) -> bool:
-    """Return True with probability `chance`, a fraction from 0 to 1."""
+    """Return True with probability `chance`, which is a fraction from 0 to 1."""
     return below(chance.denominator) < chance.numerator  # [P:coin]
 
 
 def bernoulli_exp(exponent: Fraction, *, coin: Callable[[Fraction], bool] = bernoulli) -> bool:
-    """Return True with probability exp(-exponent), for a nonnegative fraction.
+    """Return True with probability exp(-exponent), where `exponent` is a nonnegative fraction.
 
-    Canonne, Kamath & Steinke 2020, Algorithm 1. Tests replace the coin to enumerate every outcome.
+    This is Algorithm 1 of Canonne, Kamath & Steinke (2020). Tests replace `coin` to enumerate all outcomes.
     """
     whole, rest = divmod(exponent, 1)
     for _ in range(whole):

@@ -20,7 +20,7 @@ from discreet.privacy.budget import PrivacyBudget
 
 
 class SufficientStatistics:
-    """Jointly calibrated discrete Gaussian noise on X'X and X'y of the declared model."""
+    """Discrete Gaussian noise on X'X and X'y of the declared model, calibrated jointly."""
 
     name: ClassVar[str] = "ssp"
     version: ClassVar[str] = VERSION
@@ -51,7 +51,7 @@ class SufficientStatistics:
 
 
 def released_shares(design: Design, *, target_square: bool) -> Blocks:
-    """Return the unnormalised shares of mu^2 of the released blocks, and 0 for all other blocks."""
+    """Return the share of mu^2 for each released block, not normalised, and 0 for all other blocks."""
     sums = design.needs_sums
     return Blocks(
         count=DEFAULT_SHARES.count,
@@ -64,7 +64,7 @@ def released_shares(design: Design, *, target_square: bool) -> Blocks:
 
 
 def with_noise(moments: Totals, distribution: NoiseDistribution, sampler: Sampler) -> tuple[int | None, ...]:
-    """Add one independent variate to each exact total. Entries of unreleased blocks are None."""
+    """Add an independent noise variate to each exact total. Entries of unreleased blocks are None."""
     exact = moments.on_grid(distribution.unit)
     blocks = entry_blocks(size_of(len(exact)))
     noise = iter(sampler.draw([distribution.sigma[block] for block in blocks if block in distribution.sigma]))

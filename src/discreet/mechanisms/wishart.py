@@ -1,4 +1,4 @@
-"""Release all moments with Wishart noise, calibrated to its exact privacy loss. Proof: wishart.proof.md."""
+"""Release all moments with Wishart noise, which is calibrated to its exact privacy loss. Proof: wishart.proof.md."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ _SPARE_BITS: Final = 96
 
 
 def wishart_noise(scales: Sequence[int], degrees: int, sampler: Sampler) -> list[int]:
-    """Draw the upper triangle of a Wishart matrix, multiply entry (i, j) by the scales of i and j, and round it.
+    """Draw the upper triangle of a Wishart matrix, scale its entries and round them.
+
+    Entry (i, j) is multiplied by the scales of columns i and j.
 
     >>> from discreet.mechanisms.sampler import ExactSampler
     >>> top, _, bottom = wishart_noise([1000, 1000], 50, ExactSampler())
@@ -80,22 +82,22 @@ _PURE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """Noise scale of each column of (1, x, y), in grid steps."""
+    """Noise scale of each kind of column of (1, x, y), in grid steps."""
 
     constant: int
     regressor: int
     target: int
 
     def columns(self, size: int) -> tuple[int, ...]:
-        """Return the scale of every column."""
+        """Return the noise scale of every column."""
         return (self.constant, *(self.regressor,) * (size - 2), self.target)
 
     def shift(self, domain: RowDomain) -> Fraction:
-        """Return the largest squared length of a row whose columns are divided by their scales."""
+        """Return the largest squared norm of a row whose columns are divided by their scales."""
         return row_shift(domain, self.constant, self.regressor, self.target)
 
     def blocks(self, *, count_public: bool) -> dict[str, int]:
-        """Return the scale of every block, a product of two column scales, in product-grid steps."""
+        """Return the scale of every block in product-grid steps, which is a product of two column scales."""
         c, x, y = self.constant, self.regressor, self.target
         return {
             "count": 0 if count_public else c * c, "sum_x": c * x, "gram_diagonal": x * x, "gram_off_diagonal": x * x,
@@ -110,7 +112,7 @@ class Scales:
 
 
 class WishartMoments:
-    """Exact moments plus a Wishart matrix, minus the known mean of that matrix."""
+    """Exact moments plus a Wishart matrix, from which its known mean may be subtracted."""
 
     name: Final = "wishart"
     version: Final = VERSION
@@ -145,7 +147,7 @@ class WishartMoments:
         return NoiseDistribution(domain.grid_bits, sigma, "chi-square", "wishart", {"degrees": degrees})
 
     def passes(self, context: RunContext) -> Passes:
-        """Compute the exact moments in one pass, add a rounded Wishart matrix, and subtract its mean."""
+        """Compute the exact moments in one pass, and add a rounded Wishart matrix, minus its mean if `debiased`."""
         size = len(context.design.released)
         moments = yield ExactGram(size, context.domain.grid_bits)
         degrees = context.distribution.parameters["degrees"]
@@ -174,7 +176,7 @@ def _scales(domain: RowDomain, size: int, budget: PrivacyBudget, degrees: int, *
 
 
 def _stretched(domain: RowDomain, size: int, shift: float) -> Scales:
-    """Return scales such that the longest row, divided by them, has squared length about `shift`."""
+    """Return scales such that the longest row has squared norm of about `shift` after division by the scales."""
     parts = _column_shares(norm2(domain), size - 2)
     sensitivity = (1.0, norm2(domain), 1.0)
     steps = [domain.unit * math.sqrt(r2 / (part * shift)) for r2, part in zip(sensitivity, parts, strict=True)]
@@ -188,7 +190,7 @@ def _stretched(domain: RowDomain, size: int, shift: float) -> Scales:
 
 
 def _fewest_degrees(shift: Fraction, size: int, budget: PrivacyBudget, most: int, *, exchanged: bool) -> int:
-    """Return the fewest degrees of freedom, found by bisection, at which this shift provably satisfies the budget."""
+    """Find, by bisection, the fewest degrees of freedom with which this shift provably satisfies the budget."""
     served = served_epsilon(budget.epsilon, exchanged=exchanged)
 
     def suffices(degrees: int) -> bool:
@@ -210,9 +212,10 @@ def _fewest_degrees(shift: Fraction, size: int, budget: PrivacyBudget, most: int
 
 
 def _column_shares(r2: float, columns: int) -> tuple[float, float, float]:
-    """Return the shares of a row's squared length that minimise the variance in the normal equations, by grid search.
+    """Return the shares of a row's squared norm that minimise the variance of the normal equations.
 
-    The costs assume scaled slopes of norm 1 and an intercept of 1/2, as in `calibration.block_shares`.
+    The shares are those of the constant, of x and of y, and are found by grid search. The variance assumes scaled
+    slopes of norm 1 and an intercept of 1/2, as in `calibration.block_shares`.
     """
     d = float(columns)
     grid = np.linspace(0.02, 0.96, 95)
@@ -225,7 +228,7 @@ def _column_shares(r2: float, columns: int) -> tuple[float, float, float]:
 
 
 def _least_square(size: int, budget: PrivacyBudget, most: int, *, exchanged: bool) -> int:
-    """Return the degrees of freedom that minimise the mean square of the noise, including its mean."""
+    """Return the degrees of freedom that minimise the mean square of the noise, whose mean is not subtracted."""
 
     def cost(degrees: int) -> float:
         served = served_epsilon(budget.epsilon, exchanged=exchanged)
@@ -251,7 +254,8 @@ def _check(design: Design, budget: PrivacyBudget, size: int, most: int, *, debia
         )
     if design.unit.max_rows > 1:
         raise UnsupportedError(
-            f"the mechanism 'wishart' is proved only for one row per person, got max_rows = {design.unit.max_rows}",
+            "the privacy of the mechanism 'wishart' is proved only for one row per person, "
+            f"got max_rows = {design.unit.max_rows}",
             option="max_rows",
             remedy="set max_rows = 1 or use 'gaussian'",
         )

@@ -18,7 +18,7 @@ _RATES = np.geomspace(0.001, 0.5, 60)
 
 
 def attack_figure(guarantee: Guarantee) -> Figure:
-    """Plot the largest power allowed by the definition, by the noise if that is tighter, and by guessing."""
+    """Plot the largest power of a test: by guessing, under the definition and, if known, under this noise."""
     by_definition = [largest_power(float(rate), guarantee.epsilon, guarantee.delta) for rate in _RATES]
     by_noise = [power_by_noise(float(rate), guarantee) for rate in _RATES]
     lines = [Line("guessing", _RATES, _RATES)]

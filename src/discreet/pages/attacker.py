@@ -109,7 +109,7 @@ def mechanism_power(guarantee: Guarantee, units: int) -> float | None:
 
 
 def power_by_noise(false_alarms: float, guarantee: Guarantee, units: int = 1) -> float | None:
-    """Compute the largest power for any false positive rate, or None if no bound is proven for this noise."""
+    """Compute the largest power of a test at a false positive rate, or None if no bound is proven for this noise."""
     if guarantee.mu is not None:
         return gaussian_power(false_alarms, units * guarantee.mu, guarantee.mu_gap or 0.0)
     if guarantee.rho is not None:
@@ -209,10 +209,10 @@ def posterior(prior: float, epsilon: float) -> float:
 
 
 def group_delta(members: int, epsilon: float, delta: float) -> float:
-    """Compute delta of a group of units. Its epsilon is members times epsilon.
+    """Compute delta for a group of `members` units, whose epsilon is `members` times `epsilon`.
 
-    It is delta (1 + e^epsilon + ... + e^((members - 1) epsilon)), at most 1, by changing one member at a time
-    [Vadhan 2017, Lemma 2.2, where the sum is bounded].
+    The result is delta (1 + e^epsilon + ... + e^((members - 1) epsilon)), at most 1. It follows from changing one
+    member at a time [Vadhan 2017, Lemma 2.2, where the sum is bounded].
 
     >>> group_delta(4, 0.0, 1e-6), group_delta(4, 1e6, 1e-6), group_delta(4, 1e6, 0.0)
     (4e-06, 1.0, 0.0)

@@ -89,7 +89,7 @@ def _panels(effects: Sequence[Effect], target_width: float) -> tuple[Panel, ...]
 
 
 def _inline(svg: str, names: Sequence[str], shape: Shape) -> str:
-    """Reduce an SVG to what the page may contain."""
+    """Reduce an SVG to the elements and attributes that the page may contain."""
     body = svg[svg.index("<svg") :]
     size = re.search(r'viewBox="[^"]+"', body)
     head = f'<svg class="chart {shape.key}" {size[0] if size else ""} role="img" aria-label="Forest plot">'

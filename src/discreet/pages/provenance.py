@@ -74,7 +74,7 @@ class NoiseLine:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredColumn:
-    """One declared column as text."""
+    """Description of one declared column, as text."""
 
     name: str
     role: str

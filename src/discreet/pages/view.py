@@ -145,7 +145,7 @@ def _arguments(fit: Fit, *, penalty: bool = True) -> list[str]:
 
 
 def _spec(fit: Fit, *, penalty: bool) -> dict[str, object]:
-    """Return the options that differ from the default model."""
+    """Return the options in which the model differs from the default model."""
     spec: dict[str, object] = {}
     if fit.target != fit.release.design.target:
         spec["target"] = fit.target

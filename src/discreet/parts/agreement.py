@@ -1,4 +1,4 @@
-"""Define the session on which several curators agree."""
+"""The session on which several curators agree."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from discreet.wording import Message, SetOption
 
 
 class Asking(Protocol):
-    """The fields of a session that define its request."""
+    """Fields of a session that define its release request."""
 
     @property
     def id(self) -> str:
@@ -176,11 +176,11 @@ class Session:
     grid_bits, mechanism, epsilon, delta
         As in `discreet.release`.
     noise
-        `shares`: every curator adds a share of the noise. `merger`: the merger draws the noise and sees the exact
-        pooled sums.
+        `shares`: every curator adds a share of the noise. `merger`: whoever merges the parts draws the noise and sees
+        the exact pooled sums.
     honest
-        Smallest number of honest curators that the guarantee assumes: the noise shares of that many curators suffice
-        for it. 0 if the merger draws the noise.
+        Smallest number of honest curators that the guarantee assumes. The noise shares of that many curators alone
+        satisfy the guarantee. 0 if the merger draws the noise.
     parts_per_person
         Largest number of parts in which a person may be.
     curators

@@ -1,4 +1,4 @@
-"""Create and read the keys of curators. Proof: parts.proof.md."""
+"""Public and private keys of curators. Proof: parts.proof.md."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def sign_key_bytes(text: object) -> bytes:
 
 @lru_cache(maxsize=1)
 def known_points() -> frozenset[int]:
-    """Return y of the base point and its negative, each added to every point whose order divides 8.
+    """Return the y coordinate of all points B + P and -B + P, where B is the base point and the order of P divides 8.
 
     >>> len(known_points())
     8
@@ -112,12 +112,12 @@ def known_points() -> frozenset[int]:
 
 @lru_cache(maxsize=1)
 def known_places() -> frozenset[int]:
-    """Return u of the `known_points` on Curve25519 [RFC 7748, 4.1], including 9, the base point."""
+    """Return the u coordinates of the `known_points` on Curve25519 [RFC 7748, 4.1], including 9, the base point."""
     return frozenset((1 + y) * pow(1 - y, -1, _PRIME) % _PRIME for y in known_points())
 
 
 def _x(y: int) -> int:
-    """Return x of one of the two points with this y."""
+    """Return the x coordinate of one of the two points with this y coordinate."""
     square = (y * y - 1) * pow(_D * y * y + 1, -1, _PRIME) % _PRIME
     root = pow(square, (_PRIME + 3) // 8, _PRIME)
     return root if root * root % _PRIME == square else root * pow(2, (_PRIME - 1) // 4, _PRIME) % _PRIME
@@ -135,7 +135,10 @@ def _added(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 
 @lru_cache(maxsize=4096)
 def _is_point(y: int) -> bool:
-    """Return whether a point has this y. Its x^2 = p / q must be a square, which holds if p q is a square."""
+    """Return whether a point of the curve has this y coordinate.
+
+    Its x^2 = p / q must be a square, which holds if p q is a square.
+    """
     product = (y * y - 1) * (_D * y * y + 1) % _PRIME
     return pow(product, (_PRIME - 1) // 2, _PRIME) != _PRIME - 1
 
@@ -263,7 +266,7 @@ class Curator:
         return cls(**cast("dict[str, str]", exact_fields("curator", mapping, _FIELDS)))
 
     def to_toml(self) -> str:
-        """Return the lines of a session file that name this curator.
+        """Return the lines of a session file that describe this curator.
 
         Examples
         --------

@@ -53,7 +53,7 @@ _ANEW: Final = "agree on a new session with the other curators"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Record:
-    """The record that a session was used: a file in a folder next to the curator's key file.
+    """The record that a session was used, a file in a folder next to the curator's key file.
 
     `key` is the secret key for digests of the exact sums.
     """
@@ -277,7 +277,7 @@ def part_with(
     compute: ComputeOptions | None = None,
     spend: SpendHook = untracked,
 ) -> Part:
-    """Make a part with any source of noise."""
+    """Make a part with a given source of noise."""
     design = design.redeclared()
     asked = asked_by(session, design)
     options = checked_options(compute)
@@ -346,7 +346,7 @@ def _stored_part(text: str) -> Part:
 
 
 def answer_of(asked: ReleaseRequest, session: Session) -> dict[str, object]:
-    """Return the fields, by path, that every release of the session must have. A ledger compares them."""
+    """Return the values that every release of the session must have, by field path, for a ledger to compare."""
     return {
         "curators": session.terms.to_dict(),
         "design": design_table(asked.design),
@@ -389,7 +389,7 @@ def exact_numbers(first: Totals, asked: ReleaseRequest, session: Session) -> lis
 def _with_share(
     exact: list[int], first: Totals, asked: ReleaseRequest, session: Session, sampler: Sampler
 ) -> list[int]:
-    """Add this curator's share of the noise to the sums, unless the merger draws the noise."""
+    """Add this curator's share of the noise to the sums, unless whoever merges the parts draws the noise."""
     if session.noise == "merger":
         return exact
     if not isinstance(asked.mechanism, GaussianShares):

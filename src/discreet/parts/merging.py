@@ -94,7 +94,7 @@ def merge_with(
     merger_noise: bool = False,
     sign: str | Path | None = None,
 ) -> Release:
-    """Merge parts with any source of noise."""
+    """Merge parts with a given source of noise."""
     check_flag("merger_noise", merger_noise)
     # raises an error for a key that cannot sign, before any noise is drawn
     key = None if sign is None else SigningKey.load(sign)
@@ -192,7 +192,7 @@ def complete(parts: Sequence[Part], wanted: Session | None) -> tuple[Session, li
 
 
 def pooled(parts: Sequence[Part], asked: ReleaseRequest, session: Session) -> tuple[Totals, Published | None]:
-    """Add the parts. Return the totals, and if the noise is in shares also the moments to publish."""
+    """Add the parts, and return the totals and, if the noise was drawn in shares, the moments to publish."""
     entries = entry_count(len(asked.design.released))
     public = asked.design.unit.neighbours == "replace"
     if any(one.header.numbers != entries + public for one in parts):
@@ -207,7 +207,7 @@ def pooled(parts: Sequence[Part], asked: ReleaseRequest, session: Session) -> tu
 
 
 def check_cancelled(values: Sequence[int], asked: ReleaseRequest, session: Session) -> None:
-    """Raise an error for impossible sums. The first is the number of rows, and no sum can be larger."""
+    """Raise if a sum is impossible for any number of rows, which shows that the masks did not cancel."""
     parts = len(session.curators)
     noise = _FAR * parts * max(asked.distribution.sigma.values()) if session.noise == "shares" else 0
     most = parts * MOST_ROWS * asked.distribution.unit + noise
@@ -255,10 +255,11 @@ def _release(
 
 
 def _record(first: Part | str | Path, session: Session) -> Path:
-    """Return the path at which the merger's release is stored, next to the part of the first curator."""
+    """Return the path, next to the part of the first curator, of a release whose noise is drawn while merging."""
     if isinstance(first, Part):
         raise OptionError(
-            "if the merger draws the noise, the parts must be paths, because the release is stored next to them",
+            "if the party that merges the parts draws the noise, the release is stored next to the parts, so they must "
+            "be file paths",
             option="parts",
             allowed="paths of the parts",
             remedy="pass the paths of the parts",

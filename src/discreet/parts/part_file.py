@@ -184,7 +184,7 @@ class PartHeader:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Part:
-    """Signed, masked sums of one curator. Without the parts of all others they look like random numbers.
+    """Signed, masked sums of one curator. Without the parts of all other curators, the sums look random.
 
     Attributes
     ----------
@@ -255,7 +255,7 @@ class Part:
         return hashlib.sha256(self.content).hexdigest()
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the part, for the merger. It reveals nothing without the parts of all other curators."""
+        """Write the part to a file for whoever merges the parts. Without the parts of all others it reveals nothing."""
         write_bytes(path, self.content, force=force)
 
     def to_text(self) -> str:

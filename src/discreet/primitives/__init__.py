@@ -1,6 +1,6 @@
 """Textbook mechanisms of differential privacy, each with a proof and exactly sampled noise.
 
-The functions take numbers and return noisy values with their guarantee. They read no file and need no design.
+The functions take numbers, and return noisy values and their guarantee. They read no files and need no design.
 
 >>> from discreet import primitives
 >>> primitives.discrete_laplace([120, 80], sensitivity=1, epsilon=1.0).guarantee.epsilon

@@ -1,4 +1,4 @@
-"""Check the arguments of primitives, record the spend, and format results."""
+"""Check the arguments of primitives, record what they spend, and format their results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NO_OTHER_RELEASE: Final = "no other release is made from the same data (privacy
 
 
 def checked_epsilon(epsilon: object) -> float:
-    """Return epsilon as a float if it lies between 1e-9 and 1e6."""
+    """Return epsilon as a float, after checking that it lies between 1e-9 and 1e6."""
     advice = "choose an epsilon between 0.1 and 8; above 20 weak privacy must be allowed explicitly"
     return within("epsilon", epsilon, EPSILON_LOWEST, EPSILON_HIGHEST, advice=advice)
 
@@ -43,9 +43,9 @@ def checked_epsilon(epsilon: object) -> float:
 def checked_privacy(
     neighbours: object, epsilon: object, delta: float, allow_weak_privacy: object
 ) -> tuple[Neighbours, float]:
-    """Return the neighbouring relation and epsilon after checking that the guarantee is strong enough.
+    """Check the neighbouring relation, epsilon and the strength of the guarantee. Return the first two.
 
-    The public function must call this directly, so that a warning names the user's line.
+    The public function must call this function directly, so that a warning refers to the user's line.
     """
     relation = checked_neighbours(neighbours)
     checked = checked_epsilon(epsilon)
@@ -54,23 +54,23 @@ def checked_privacy(
 
 
 def checked_strength(epsilon: float, delta: float, allow_weak_privacy: object, *, callers: int = 1) -> None:
-    """Reject a very weak guarantee unless it is allowed explicitly, and warn about a weak one.
+    """Reject a very weak guarantee unless it is explicitly allowed, and warn about a weak one.
 
-    The warning names the user's line, `callers` functions above this one.
+    The warning refers to the user's line, which is `callers` function calls above this one.
     """
     for notice in check_strength(PrivacyBudget(epsilon, delta), checked_flag("allow_weak_privacy", allow_weak_privacy)):
         warnings.warn(notice, PrivacyNotice, stacklevel=2 + callers)
 
 
 def checked_flag(name: str, value: object) -> bool:
-    """Return a boolean argument. Reject values that are merely truthy or falsy."""
+    """Return an argument that must be a boolean. Other truthy or falsy values are rejected."""
     if not isinstance(value, bool | np.bool_):
         raise OptionError(option=name, given=value, allowed="True or False")
     return bool(value)
 
 
 def checked_level(level: object) -> float:
-    """Return a confidence level between 0.5 and 1 - 1e-9."""
+    """Return a confidence level, after checking that it lies between 0.5 and 1 - 1e-9."""
     number = _double(level)
     if not 0.5 <= number <= 1 - 1e-9:
         raise OptionError(
@@ -80,14 +80,14 @@ def checked_level(level: object) -> float:
 
 
 def checked_name(what: str, name: object, allowed: tuple[str, ...]) -> str:
-    """Return `name` if it is one of the allowed names."""
+    """Return `name`, after checking that it is one of the allowed names."""
     if not isinstance(name, str) or name not in allowed:
         raise OptionError.unknown_name(what, name, allowed, option=what)
     return name
 
 
 def resolve_spelling(neighbours: object, neighbors: object) -> object:
-    """Return the neighbouring relation given under either spelling. If both are given, they must agree."""
+    """Return the neighbouring relation, which may be given under either spelling or consistently under both."""
     if neighbors is None:
         return neighbours
     if isinstance(neighbors, str) and neighbours not in ("add-remove", neighbors):
@@ -103,7 +103,7 @@ def resolve_spelling(neighbours: object, neighbors: object) -> object:
 
 
 def as_sequence(values: Values) -> Sequence[Any] | npt.NDArray[Any]:
-    """Wrap a single number or boolean in a list, and return anything else unchanged."""
+    """Wrap a single number or boolean in a list. Return anything else unchanged."""
     # check the type, because an object may misreport its __class__
     if issubclass(type(values), Real | np.number | np.bool_):
         return [values]
@@ -111,12 +111,12 @@ def as_sequence(values: Values) -> Sequence[Any] | npt.NDArray[Any]:
 
 
 def checked_neighbours(neighbours: object) -> Neighbours:
-    """Return one of the two neighbouring relations."""
+    """Return a neighbouring relation, after checking its name."""
     return cast("Neighbours", checked_name("neighbours", neighbours, get_args(Neighbours)))
 
 
 def public_fraction(name: str, value: object, *, zero: bool = False) -> Fraction:
-    """Return a positive public number as an exact fraction. `zero` also allows 0."""
+    """Return a public number as an exact fraction. It must be positive, or may be 0 if `zero` is true."""
     advice = "pass a finite number chosen without looking at the data"
     if zero:
         within(name, value, 0.0, sys.float_info.max, advice=advice)
@@ -126,7 +126,7 @@ def public_fraction(name: str, value: object, *, zero: bool = False) -> Fraction
 
 
 def public_count(name: str, value: object, highest: int | None = None) -> int:
-    """Return a public integer of at least 1."""
+    """Return a public integer, after checking that it is at least 1 and at most `highest`."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         number = int(value)
         if number >= 1 and (highest is None or number <= highest):
@@ -137,7 +137,7 @@ def public_count(name: str, value: object, highest: int | None = None) -> int:
 
 
 def data_fractions(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[Fraction]:
-    """Convert data to exact fractions."""
+    """Convert data to exact fractions. Errors do not show the data."""
     _check_shape(name, values)
     try:
         return [exact_number(value) for value in values]
@@ -151,7 +151,7 @@ def data_fractions(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[
 
 
 def data_integers(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[int]:
-    """Convert data to integers."""
+    """Convert data to integers. Errors do not show the data."""
     _check_shape(name, values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         return cast("list[int]", values.tolist())
@@ -164,7 +164,7 @@ def data_integers(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[i
 
 
 def data_floats(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Convert data to finite doubles."""
+    """Convert data to finite doubles. Errors do not show the data."""
     _check_shape(name, values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
         # a long double outside the range of doubles becomes infinite and is rejected below
@@ -182,7 +182,7 @@ def data_floats(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> npt.NDAr
 
 
 def public_length(name: str, values: object) -> int:
-    """Return the public number of entries, which must be at least 1."""
+    """Return the number of entries, which is public and must be at least 1."""
     _check_shape(name, values)
     length = len(cast("Sized", values))
     if length < 1:
@@ -196,7 +196,7 @@ def public_length(name: str, values: object) -> int:
 
 
 def is_list(values: object) -> bool:
-    """Check whether `values` is an ordered collection that keeps duplicates.
+    """Return whether `values` is an ordered collection that may contain duplicates.
 
     >>> is_list([1, 1]), is_list({1, 1}), is_list("11")
     (True, False, False)
@@ -206,19 +206,22 @@ def is_list(values: object) -> bool:
 
 
 def is_integer(value: object) -> bool:
-    """Check by type whether an entry is an integer or boolean. NumPy durations are neither."""
+    """Return whether the type of a value is an integer or a boolean. NumPy durations are neither."""
     # check the type, because an object may misreport its __class__
     kind = type(value)
     return issubclass(kind, int | np.integer) and not issubclass(kind, np.timedelta64)
 
 
 def guarantee_for(epsilon: float, delta: float, neighbours: Neighbours, *conditions: str) -> Guarantee:
-    """Build the guarantee of a primitive, with the condition that there is no other release."""
+    """Build the guarantee of a primitive. One of its conditions is that there is no other release."""
     return Guarantee(epsilon, delta, PrivacyUnit(neighbours=neighbours), (*conditions, _NO_OTHER_RELEASE))
 
 
 def exact_number(value: object) -> Fraction:
-    """Convert a finite number to the fraction it represents, or raise TypeError, ValueError or OverflowError."""
+    """Convert a finite number to the fraction that it represents.
+
+    Raise TypeError, ValueError or OverflowError for anything else.
+    """
     if isinstance(value, bool | np.bool_ | np.timedelta64):
         raise TypeError
     if isinstance(value, Rational):
@@ -247,7 +250,7 @@ def _check_shape(name: str, values: object) -> None:
 
 
 def _double(value: object) -> float:
-    """Return the nearest double, or NaN for a value that overflows or is not a number."""
+    """Return the nearest double, or NaN if a value is not a number or its conversion fails."""
     try:
         kind = type(value)
         is_number = issubclass(kind, Real) and not issubclass(kind, np.timedelta64)
@@ -266,7 +269,7 @@ _MAX_SHOWN: Final = 4
 
 
 def only_value(values: Sequence[Value], name: str = "values") -> Value:
-    """Return the only value of a result. `name` is the attribute that holds all values."""
+    """Return the value of a result that has exactly one. `name` is the attribute that holds all values."""
     if len(values) != 1:
         raise UnsupportedError(
             f"expected a result with one value, got {len(values)} values",
@@ -277,7 +280,7 @@ def only_value(values: Sequence[Value], name: str = "values") -> Value:
 
 
 def result_repr(kind: str, values: Sequence[object], noise: str, guarantee: Guarantee) -> str:
-    """Format a result on one line: its first values, their noise, and the guarantee.
+    """Format a result on one line, with its first values, their noise and the guarantee.
 
     >>> from discreet.primitives.arguments import guarantee_for
     >>> result_repr("NoisyIntegers", (12, 7, 9, 4, 1), "scale 2", guarantee_for(0.5, 0.0, "add-remove"))
@@ -290,7 +293,7 @@ def result_repr(kind: str, values: Sequence[object], noise: str, guarantee: Guar
 
 
 def short_number(value: object) -> str:
-    """Format a float to six digits and anything else as in an error message."""
+    """Format a float to six digits, and any other value as in an error message."""
     return f"{value:.6g}" if type(value) is float else shown(value)
 
 
@@ -306,7 +309,9 @@ _BELOW_ONE: Final = math.nextafter(1.0, 0.0)
 
 @contextmanager
 def spent(spend: SpendHook, name: str, loss: Loss, neighbours: Neighbours, **public: object) -> Iterator[None]:
-    """Request the spend before the block draws noise, and commit it afterwards. `public` determines the noise.
+    """Request the spend before the `with` block draws noise, and commit it afterwards.
+
+    `public` holds the parameters that determine the noise.
 
     >>> from discreet.privacy.spend import untracked
     >>> with spent(untracked, "laplace", Loss.pure(1.0), "replace", scale=2.0):
@@ -341,10 +346,10 @@ def spent(spend: SpendHook, name: str, loss: Loss, neighbours: Neighbours, **pub
 
 
 def lattice_loss(sensitivity: Fraction, width: int, sigma: int, epsilon: float, delta: float) -> Loss:
-    """Return the privacy loss of discrete Gaussian noise of `sigma` steps on `width` integers.
+    """Return the privacy loss of discrete Gaussian noise with scale `sigma` on `width` integers.
 
-    `sensitivity` is the L2 sensitivity in steps. The total variation distance to rounded continuous noise is at most
-    1/(16 sigma^2) per entry, for sigma of at least 1.
+    `sensitivity` is the L2 sensitivity in grid steps. If sigma is at least 1, the total variation distance to rounded
+    continuous noise is at most 1/(16 sigma^2) for each entry.
     """
     tau = min(up(Fraction(width, 16 * sigma**2)), _BELOW_ONE)
     return Loss.gaussian(epsilon, delta, mu=up(sensitivity / sigma), tau=tau)

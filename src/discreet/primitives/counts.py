@@ -1,4 +1,4 @@
-"""Release many counting queries together, with bounds on the largest error."""
+"""Release many counting queries together, and bound their largest error."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ _FINE_BITS: Final = 20
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NoisyCounts:
-    """Noisy counts with error bounds.
+    """Noisy counts, with bounds on their errors.
 
     Attributes
     ----------
     values : tuple of int
-        Noisy counts. They may be negative and are not post-processed.
+        Noisy counts, which may be negative.
     value : int
         The noisy count, if there is only one.
     noise : {"laplace", "gaussian"}
@@ -62,15 +62,15 @@ class NoisyCounts:
     scale : float
         Scale b of Laplace noise, or standard deviation of Gaussian noise.
     moved_counts : int
-        Maximum number of counts in which two neighbours differ, by 1 each.
+        Largest number of counts that differ between neighbouring tables. Each of them differs by 1.
     mean_error : float
         Expected absolute error of a single count.
     largest_error : float
         Expected largest absolute error over all counts.
     simultaneous_bound : int
-        Bound on the absolute errors of all counts, valid with probability of at least `level`.
+        Bound on the absolute errors of all counts. It holds with probability at least `level`.
     level : float
-        Probability with which `simultaneous_bound` holds.
+        Probability of `simultaneous_bound`.
     guarantee : Guarantee
     """
 
@@ -86,7 +86,7 @@ class NoisyCounts:
 
     @property
     def value(self) -> int:
-        """The noisy count, if there is only one."""
+        """Noisy count, if there is only one."""
         return only_value(self.values)
 
     def __repr__(self) -> str:
@@ -109,10 +109,10 @@ def counting_queries(
 ) -> NoisyCounts:
     """Release many counts together under one guarantee.
 
-    Adding or removing a person changes at most `max_memberships` of the K counts, by 1 each. Replacing a person changes
-    at most twice as many, and never more than K. With delta = 0 the noise is discrete Laplace of scale moved / epsilon,
-    where `moved` is that number of counts. With delta above 0 it is Gaussian, and its standard deviation grows with
-    sqrt(moved).
+    Adding or removing a person changes at most `max_memberships` of the K counts, each by 1. Replacing a person changes
+    at most twice as many, but never more than K. Let m be this number of changed counts. With delta = 0, the noise is
+    discrete Laplace of scale m / epsilon. With delta above 0, it is Gaussian, and its standard deviation grows with
+    sqrt(m).
 
     Parameters
     ----------
@@ -123,16 +123,17 @@ def counting_queries(
     delta : float
         0 for Laplace noise, above 0 for Gaussian noise.
     max_memberships : int, optional
-        Maximum number of counts that include one person, known from public structure. By default all K. For example
-        K / 2, if half of the counts are of cases and half of controls.
+        Largest number of counts that include the same person, known from public structure. The default is K. An example
+        is K / 2, if half of the counts are of cases and half of controls.
     sensitivity : int, optional
-        Alternative to `max_memberships`: the maximum number of counts in which two neighbours differ, by 1 each.
+        Alternative to `max_memberships`: the largest number of counts that differ, each by 1, between neighbouring
+        tables.
     neighbours : {"add-remove", "replace"}
         Relation between tables that the guarantee protects.
     neighbors : {"add-remove", "replace"}, optional
         American spelling of `neighbours`.
     level : float
-        Probability with which the simultaneous bound holds.
+        Probability of the simultaneous error bound.
     allow_weak_privacy : bool
         Accept epsilon above 20 or delta above 1e-3.
     spend : SpendHook

@@ -51,7 +51,7 @@ class GaussianValues:
     Attributes
     ----------
     values : tuple of float
-        Noisy values, multiples of `step`.
+        Noisy values, which are multiples of `step`.
     value : float
         The noisy value, if there is only one.
     sigma : float
@@ -59,7 +59,7 @@ class GaussianValues:
     step : float
         Step of the public grid.
     calibration : {"analytic", "classical", "discrete-zcdp"}
-        Rule that gave sigma. "discrete-zcdp" is used if the grid is too coarse for "analytic".
+        Rule by which `sigma` was computed. "discrete-zcdp" is used if the grid is too coarse for "analytic".
     guarantee : Guarantee
     """
 
@@ -71,14 +71,14 @@ class GaussianValues:
 
     @property
     def value(self) -> float:
-        """The noisy value, if there is only one."""
+        """Noisy value, if there is only one."""
         return only_value(self.values)
 
     def __repr__(self) -> str:
         return result_repr("GaussianValues", self.values, f"Gaussian noise of sigma {self.sigma:.6g}", self.guarantee)
 
     def half_width(self, level: float = 0.95) -> float:
-        """Return the error bound that each value satisfies with probability `level`.
+        """Return the bound that the absolute error of each value does not exceed with probability `level`.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class GaussianValues:
 
 @dataclass(frozen=True, slots=True)
 class LatticeSigma:
-    """Standard deviation in whole grid steps, with the calibration that gave it."""
+    """Standard deviation in whole grid steps, and the calibration by which it was computed."""
 
     steps: int
     calibration: Calibration
@@ -126,15 +126,15 @@ def gaussian(
     values : number or sequence of numbers
         Exact values. Their number is public.
     sensitivity : float
-        Maximum Euclidean distance between the values of two neighbouring tables.
+        Largest Euclidean distance between the values of two neighbouring tables.
     epsilon, delta : float
         Privacy parameters. Delta must be above 0.
     calibration : {"analytic", "classical"}
-        "analytic" is the smallest Gaussian noise that satisfies (epsilon, delta), for any epsilon (Balle & Wang 2018).
-        "classical" is sensitivity sqrt(2 ln(1.25/delta)) / epsilon (Dwork & Roth 2014). Its proof needs epsilon < 1,
-        so larger values are rejected.
+        "analytic" adds the smallest Gaussian noise that satisfies (epsilon, delta), for any epsilon (Balle & Wang
+        2018). "classical" adds noise with standard deviation sensitivity sqrt(2 ln(1.25/delta)) / epsilon (Dwork & Roth
+        2014). Its proof needs epsilon < 1, so larger values are rejected.
     step : float, optional
-        Step of the grid. By default a power of two about 2^-30 of the sensitivity.
+        Step of the grid. The default is a power of two, about 2^-30 of the sensitivity.
     neighbours : {"add-remove", "replace"}
         Relation for which `sensitivity` was derived.
     neighbors : {"add-remove", "replace"}, optional
@@ -190,7 +190,7 @@ def gaussian(
 def lattice_sigma(
     sensitivity: Fraction, width: int, epsilon: float, delta: float, *, classical: bool = False
 ) -> LatticeSigma:
-    """Return the sigma in whole steps that satisfies (epsilon, delta), including the cost of discrete noise.
+    """Return a standard deviation in whole steps that satisfies (epsilon, delta) with discrete noise.
 
     >>> lattice_sigma(Fraction(2**30), 1, 1.0, 1e-6).calibration, lattice_sigma(Fraction(1), 1, 1.0, 1e-6).calibration
     ('analytic', 'discrete-zcdp')

@@ -1,4 +1,4 @@
-"""Draw noise on a grid, and bound its size."""
+"""Draw noise on a grid, and bound the size of the noise."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GRID_BITS: Final = 30
 
 
 def default_step(size: Fraction) -> Fraction:
-    """Return the power of two that is 2^30 to 2^31 times smaller than `size`.
+    """Return the power of two that is smaller than `size` by a factor between 2^30 and 2^31.
 
     >>> default_step(Fraction(3)) == Fraction(2, 2**30)
     True
@@ -38,15 +38,15 @@ def default_step(size: Fraction) -> Fraction:
 
 
 def on_grid(value: Fraction, step: Fraction) -> int:
-    """Round to the nearest multiple of `step`, as an integer number of steps. Ties round up.
+    """Round to the nearest multiple of `step`, and return the number of steps. Ties round up.
 
-    Ties must not round to even: 1/2 and 3/2, one step apart, would become 0 and 2.
+    If ties were rounded to even, 1/2 and 3/2, which are one step apart, would become 0 and 2.
     """
     return math.floor(value / step + Fraction(1, 2))  # [P:on-grid]
 
 
 def nearest_double(value: Fraction) -> float:
-    """Return the nearest double. Noisy values beyond the range of doubles are clipped to it.
+    """Return the nearest double. Values outside the range of doubles are clipped to it.
 
     >>> nearest_double(Fraction(1, 2)), nearest_double(-Fraction(10) ** 400) == -sys.float_info.max
     (0.5, True)
@@ -56,7 +56,9 @@ def nearest_double(value: Fraction) -> float:
 
 
 def checked_step(step: object, sensitivity: Fraction) -> Fraction:
-    """Return the given grid step, or the default one for this sensitivity. Reject steps below double precision.
+    """Return the given grid step, or the default step for this sensitivity.
+
+    Reject a step below the smallest normal double.
 
     >>> checked_step(None, Fraction(1)) == Fraction(1, 2**30), checked_step(0.25, Fraction(1))
     (True, Fraction(1, 4))
@@ -73,7 +75,10 @@ def checked_step(step: object, sensitivity: Fraction) -> Fraction:
 
 
 def check_range(scale: Fraction) -> None:
-    """Reject noise whose error bounds overflow. At the highest confidence level, a bound is 21 scales."""
+    """Reject a noise scale for which error bounds could overflow.
+
+    At the highest confidence level, a bound is 21 times the scale.
+    """
     if 32 * scale > Fraction(sys.float_info.max):
         raise UnsupportedError(
             "noise of this scale would exceed the range of doubles",
@@ -83,7 +88,7 @@ def check_range(scale: Fraction) -> None:
 
 
 def scale_in_steps(scale: Fraction, step: Fraction | None = None) -> float:
-    """Convert a scale to a whole number of grid steps, rounded up. Reject scales that cannot be sampled."""
+    """Convert a noise scale to grid steps, rounded up to a double. Reject scales that cannot be sampled."""
     steps = scale if step is None else scale / step
     check_range(scale)
     if steps > MAX_SIGMA and step is None:
@@ -103,7 +108,7 @@ def scale_in_steps(scale: Fraction, step: Fraction | None = None) -> float:
 
 
 def laplace_noise(scale: float, count: int) -> list[int]:
-    """Draw independent discrete Laplace variates of any size, with P(z) proportional to exp(-|z| / scale)."""
+    """Draw `count` independent discrete Laplace variates, with P(z) proportional to exp(-|z| / scale)."""
     drawn: list[int] = []
     while len(drawn) < count:
         drawn += laplace_variates(scale, min(CHUNK, count - len(drawn)))  # [P:laplace-chunks]
@@ -111,13 +116,13 @@ def laplace_noise(scale: float, count: int) -> list[int]:
 
 
 def laplace_noises(scales: Sequence[float]) -> list[int]:
-    """Draw one discrete Laplace variate per scale."""
+    """Draw one discrete Laplace variate for each scale."""
     of_scale = {scale: iter(laplace_noise(scale, times)) for scale, times in Counter(scales).items()}
     return [next(of_scale[scale]) for scale in scales]
 
 
 def gaussian_noise(sigma: int, count: int) -> list[int]:
-    """Draw independent discrete Gaussian variates, with P(z) proportional to exp(-z^2 / (2 sigma^2))."""
+    """Draw `count` independent discrete Gaussian variates, with P(z) proportional to exp(-z^2 / (2 sigma^2))."""
     sampler = ExactSampler()
     drawn: list[int] = []
     while len(drawn) < count:
@@ -133,9 +138,10 @@ _MAX_TERMS: Final = 200_000
 
 
 def laplace_bound(scale: float, count: int, level: float) -> int:
-    """Return the smallest t that bounds the size of all `count` discrete Laplace variates with probability `level`.
+    """Return the smallest t that bounds the absolute values of `count` variates jointly with probability `level`.
 
-    One variate exceeds t in size with probability 2 r^(t+1) / (1 + r), r = exp(-1/scale).
+    The variates are discrete Laplace. The absolute value of one exceeds t with probability 2 r^(t+1) / (1 + r), where r
+    = exp(-1/scale).
 
     >>> laplace_bound(1.0, 1, 0.95), laplace_bound(1.0, 10, 0.95)
     (3, 5)
@@ -147,10 +153,11 @@ def laplace_bound(scale: float, count: int, level: float) -> int:
 
 
 def laplace_expected_largest(scale: float, count: int) -> float:
-    """Compute the expected largest size among `count` discrete Laplace variates.
+    """Compute the expected largest absolute value of `count` discrete Laplace variates.
 
-    It is the sum over t of P(some size is above t). Large scales use the integral with half the first term (Euler &
-    Maclaurin), which is scale * sum over j of (1 - s^j) / j with s = (1 - r) / (1 + r).
+    It is the sum over t of the probability that some absolute value is above t. For large scales, the sum is replaced
+    by the integral plus half of the first term (Euler & Maclaurin). The integral is scale * sum over j of (1 - s^j) / j
+    with s = (1 - r) / (1 + r).
 
     >>> round(laplace_expected_largest(1.0, 1), 4)
     0.8509
@@ -167,7 +174,7 @@ def laplace_expected_largest(scale: float, count: int) -> float:
 
 
 def laplace_mean_size(scale: float) -> float:
-    """Compute the expected size of a discrete Laplace variate, 2 r / (1 - r^2) = 1 / sinh(1/scale).
+    """Compute the expected absolute value of a discrete Laplace variate, 2 r / (1 - r^2) = 1 / sinh(1/scale).
 
     >>> round(laplace_mean_size(10.0), 3)
     9.983
@@ -177,7 +184,7 @@ def laplace_mean_size(scale: float) -> float:
 
 
 def gaussian_bound(sigma: float, count: int, level: float) -> float:
-    """Return the t that bounds the size of all `count` normal variates with probability `level`.
+    """Return the t that bounds the absolute values of `count` normal variates jointly with probability `level`.
 
     >>> round(gaussian_bound(1.0, 1, 0.95), 3)
     1.96
@@ -189,7 +196,7 @@ def gaussian_bound(sigma: float, count: int, level: float) -> float:
 
 
 def gaussian_expected_largest(sigma: float, count: int) -> float:
-    """Compute the expected largest size among `count` normal variates.
+    """Compute the expected largest absolute value of `count` normal variates.
 
     >>> round(gaussian_expected_largest(1.0, 1), 4)
     0.7979

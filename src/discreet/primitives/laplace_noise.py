@@ -1,4 +1,4 @@
-"""Release vectors with Laplace noise, with a separate scale for each coordinate."""
+"""Release vectors with Laplace noise, which may have a different scale for each coordinate."""
 
 from __future__ import annotations
 
@@ -55,16 +55,17 @@ _CHANGES: Final = "a number, a vector, or vectors of equal length"
 
 
 def laplace_epsilon(changes: Changes, scales: PerCoordinate) -> float:
-    """Compute the privacy loss of Laplace noise, rounded up.
+    """Compute the privacy loss of Laplace noise with given scales, rounded up.
 
-    It is the sum of change / scale over the coordinates, for the worst vector of changes.
+    The loss is the sum of change / scale over the coordinates, for the worst vector of changes.
 
     Parameters
     ----------
     changes : number, vector or list of vectors
-        Maximum absolute change of each coordinate between neighbours. Several vectors are alternatives.
+        Largest absolute change of each coordinate between neighbouring tables. Several vectors are alternatives, of
+        which only one can occur.
     scales : number or vector
-        Scale b of each coordinate.
+        Scale of the noise in each coordinate.
 
     Returns
     -------
@@ -81,16 +82,17 @@ def laplace_epsilon(changes: Changes, scales: PerCoordinate) -> float:
 
 
 def laplace_scales(changes: Changes, epsilon: float, weights: PerCoordinate | None = None) -> tuple[float, ...]:
-    """Compute scales proportional to the weights whose privacy loss is epsilon, rounded up.
+    """Compute scales that are proportional to the weights and have privacy loss epsilon, rounded up.
 
     Parameters
     ----------
     changes : number, vector or list of vectors
-        Maximum absolute change of each coordinate between neighbours. Several vectors are alternatives.
+        Largest absolute change of each coordinate between neighbouring tables. Several vectors are alternatives, of
+        which only one can occur.
     epsilon : float
         Privacy loss of the whole vector.
     weights : number or vector, optional
-        By default the largest change of each coordinate.
+        Weight of each coordinate. The default is its largest change.
 
     Returns
     -------
@@ -109,7 +111,7 @@ def laplace_scales(changes: Changes, epsilon: float, weights: PerCoordinate | No
 
 
 def change_vectors(changes: Changes) -> list[list[Fraction]]:
-    """Check one or more vectors of absolute changes."""
+    """Check one or more vectors of absolute changes, and convert them to fractions."""
     nested: Any = changes
     if not is_list(nested):
         nested = [[nested]]
@@ -133,7 +135,7 @@ def change_vectors(changes: Changes) -> list[list[Fraction]]:
 
 
 def per_coordinate(name: str, values: PerCoordinate, width: int) -> list[Fraction]:
-    """Return one positive public number per coordinate. A single number applies to all.
+    """Return a positive public number for each coordinate. A single number applies to all coordinates.
 
     >>> per_coordinate("scales", 2, 3)
     [Fraction(2, 1), Fraction(2, 1), Fraction(2, 1)]
@@ -152,7 +154,7 @@ def per_coordinate(name: str, values: PerCoordinate, width: int) -> list[Fractio
 
 
 def loss_of(vectors: list[list[Fraction]], scales: list[Fraction]) -> Fraction:
-    """Compute the maximum over vectors of the sum of change / scale.
+    """Return the largest sum of change / scale among all vectors of changes.
 
     >>> loss_of([[Fraction(1), Fraction(2)]], [Fraction(1), Fraction(4)])
     Fraction(3, 2)
@@ -161,7 +163,7 @@ def loss_of(vectors: list[list[Fraction]], scales: list[Fraction]) -> Fraction:
 
 
 def scales_for(vectors: list[list[Fraction]], epsilon: float, weights: list[Fraction]) -> list[Fraction]:
-    """Return scales proportional to the weights with a privacy loss of exactly epsilon.
+    """Return scales that are proportional to the weights and have privacy loss exactly epsilon.
 
     >>> scales_for([[Fraction(1)]], 0.5, [Fraction(7)])
     [Fraction(2, 1)]
@@ -171,7 +173,7 @@ def scales_for(vectors: list[list[Fraction]], epsilon: float, weights: list[Frac
 
 
 def double_up(number: Fraction) -> float:
-    """Round a privacy loss or scale up to a double. Reject overflow.
+    """Round a privacy loss or a scale up to a double, or raise an error if it overflows.
 
     >>> double_up(Fraction(1, 4))
     0.25
@@ -192,18 +194,19 @@ def double_up(number: Fraction) -> float:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NoisyValues:
-    """Values with Laplace noise, and their guarantee.
+    """Values with Laplace noise and their guarantee.
 
     Attributes
     ----------
     values : tuple of float
-        Noisy values, multiples of `steps`.
+        Noisy values. Each is a multiple of its grid step.
     value : float
         The noisy value, if there is only one.
     scales : tuple of float
-        Scale b of each coordinate. The mean absolute error is about b, the standard deviation about b sqrt(2).
+        Scale b of the noise in each coordinate. The mean absolute error is about b, and the standard deviation about b
+        sqrt(2).
     steps : tuple of float
-        Step of the public grid of each coordinate.
+        Step of the public grid for each coordinate.
     guarantee : Guarantee
     """
 
@@ -214,7 +217,7 @@ class NoisyValues:
 
     @property
     def value(self) -> float:
-        """The noisy value, if there is only one."""
+        """Noisy value, if there is only one."""
         return only_value(self.values)
 
     def __repr__(self) -> str:
@@ -222,7 +225,7 @@ class NoisyValues:
         return result_repr("NoisyValues", self.values, f"Laplace noise of scale {', '.join(scales)}", self.guarantee)
 
     def half_width(self, level: float = 0.95) -> float:
-        """Return the error bound that a single value satisfies with probability `level`.
+        """Return the bound that the absolute error of a single value does not exceed with probability `level`.
 
         Parameters
         ----------
@@ -241,7 +244,7 @@ class NoisyValues:
         return only_value(self.half_widths(level), "half_widths(level)")
 
     def half_widths(self, level: float = 0.95) -> tuple[float, ...]:
-        """Return the error bound that each value satisfies with probability `level`, one bound per value.
+        """Return, for each value, the bound that its absolute error does not exceed with probability `level`.
 
         Parameters
         ----------
@@ -274,7 +277,7 @@ class NoisyIntegers:
     value : int
         The noisy integer, if there is only one.
     scale : float
-        P(noise = z) is proportional to exp(-abs(z) / scale).
+        Scale of the noise: P(noise = z) is proportional to exp(-abs(z) / scale).
     guarantee : Guarantee
     """
 
@@ -284,14 +287,14 @@ class NoisyIntegers:
 
     @property
     def value(self) -> int:
-        """The noisy integer, if there is only one."""
+        """Noisy integer, if there is only one."""
         return only_value(self.values)
 
     def __repr__(self) -> str:
         return result_repr("NoisyIntegers", self.values, f"Laplace noise of scale {self.scale:.6g}", self.guarantee)
 
     def half_width(self, level: float = 0.95) -> int:
-        """Return the error bound that each value satisfies with probability `level`.
+        """Return the bound that the absolute error of each value does not exceed with probability `level`.
 
         Parameters
         ----------
@@ -311,7 +314,7 @@ class NoisyIntegers:
 
 
 class _Calibrated(NamedTuple):
-    """Scales in grid steps, grid step of each coordinate, and privacy loss, rounded up."""
+    """Scale in grid steps and grid step of each coordinate, and the privacy loss, rounded up."""
 
     scales: list[float]
     grid: list[Fraction]
@@ -332,30 +335,32 @@ def laplace(
     allow_weak_privacy: bool = False,
     spend: SpendHook = untracked,
 ) -> NoisyValues:
-    """Release numbers with Laplace noise. The privacy loss is one weighted sum over all coordinates.
+    """Release numbers with Laplace noise.
 
-    epsilon is the maximum over possible changes of the sum over coordinates of change / b. Values are rounded to a
-    public grid, changes are rounded up to it, and the noise is exact discrete Laplace noise on that grid.
+    The privacy loss epsilon is the sum of change / scale over the coordinates, for the worst possible changes. Values
+    are rounded to a public grid, changes are rounded up to the grid, and the noise is exact discrete Laplace noise on
+    the grid.
 
     Parameters
     ----------
     values : number or sequence of numbers
         Exact values. Their number is public.
     changes : number, vector or list of vectors, optional
-        Maximum absolute change of each coordinate between neighbours. Give several vectors if neighbours can change
-        in alternative ways, but not in all of them at once. They must bound the change of the numbers in `values`.
+        Largest absolute change of each coordinate of `values` between neighbouring tables. Give several vectors if
+        neighbouring tables can differ in alternative ways, but not in all of them at once.
     sensitivity : float, optional
-        Alternative to `changes`, as in textbooks: the L1 sensitivity, the maximum sum of absolute changes. Every value
-        gets noise of scale sensitivity / epsilon. Rounding K values to the grid adds up to K - 1 steps to the
-        sensitivity, by default 1e-9 of it each.
+        Alternative to `changes`, as in textbooks: the L1 sensitivity, which is the largest sum of absolute changes.
+        Every value gets noise of scale sensitivity / epsilon. Rounding K values to the grid adds up to K - 1 steps to
+        the sensitivity. By default, a step is about 1e-9 of the sensitivity.
     scales : number or vector, optional
-        Scales b, from which epsilon is computed.
+        Scale of the noise in each coordinate, from which epsilon is computed.
     epsilon : float, optional
-        Alternative to `scales`, which are then computed from it.
+        Alternative to `scales`: the privacy loss, from which the scales are computed.
     weights : number or vector, optional
-        With `epsilon`: scales are proportional to the weights. By default the largest change of each coordinate.
+        Used with `epsilon` and `changes`: the scales are proportional to these weights. The default is the largest
+        change of each coordinate.
     step : number or vector, optional
-        Step of the grid. By default a power of two about 2^-30 of the largest change.
+        Step of the grid. The default is a power of two, about 2^-30 of the largest change.
     neighbours : {"add-remove", "replace"}
         Relation for which `changes` or `sensitivity` was derived.
     neighbors : {"add-remove", "replace"}, optional
@@ -443,7 +448,7 @@ def _by_changes(
     weights: PerCoordinate | None,
     step: PerCoordinate | None,
 ) -> _Calibrated:
-    """Calibrate to vectors of changes, with a scale and a grid for each coordinate."""
+    """Calibrate to vectors of changes, with a separate scale and grid for each coordinate."""
     vectors = change_vectors(changes)
     width = len(vectors[0])
     sensitivity = [max(vector[k] for vector in vectors) for k in range(width)]
@@ -471,10 +476,10 @@ def _by_sensitivity(
     step: PerCoordinate | None,
     width: int,
 ) -> _Calibrated:
-    """Calibrate to a bound on the sum of all changes, with one scale and one grid for all values."""
+    """Calibrate to a bound on the sum of all changes, with the same scale and grid for all values."""
     if weights is not None:
         raise OptionError(
-            "weights need changes: with sensitivity, all values get noise of the same scale",
+            "'weights' can be used only with 'changes'; with 'sensitivity', all values get noise of the same scale",
             code="conflicting-options",
             option="weights",
             remedy=(LeaveOut("weights"), "use changes instead of sensitivity"),
@@ -508,7 +513,7 @@ def discrete_laplace(
     counts : int or sequence of int
         Exact integers. Their number is public.
     sensitivity : int
-        L1 sensitivity: the maximum sum of absolute changes between neighbours.
+        L1 sensitivity, which is the largest sum of absolute changes between neighbouring tables.
     epsilon : float
         From 1e-9 to 1e6.
     neighbours : {"add-remove", "replace"}

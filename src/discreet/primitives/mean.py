@@ -1,4 +1,4 @@
-"""Estimate a private mean by one of several methods, with a confidence interval."""
+"""Estimate a mean privately by one of several methods, with a confidence interval."""
 
 from __future__ import annotations
 
@@ -39,9 +39,10 @@ _MARGIN: Final = Decimal("1e-70")
 
 
 def absolute_error_rate(epsilon: float) -> float:
-    """Return log((1 + e^epsilon) / 2), the largest change in the exponent between neighbours, rounded down.
+    """Return log((1 + e^epsilon) / 2), rounded down.
 
-    The general theorem allows epsilon / 2. On a bounded range more is allowed, because the normaliser changes less.
+    This is the largest change in the exponent of the density that a neighbouring table may cause. The general theorem
+    allows only epsilon / 2. On a bounded range more is allowed, because the normalising constant changes less.
 
     >>> round(absolute_error_rate(1.0), 4), round(absolute_error_rate(8.0), 4)
     (0.6201, 7.3072)
@@ -75,7 +76,9 @@ def absolute_error_draw(total: int, furthest: int, scale: float) -> int:
 
 
 def grid_size(n: int, epsilon: float) -> int:
-    """Return the number of grid steps on [0, 1]: a power of two, at least 2^20, fine compared with the spread.
+    """Return the number of grid steps on [0, 1].
+
+    It is a power of two, at least 2^20, such that a step is small compared with the spread of the distribution.
 
     >>> grid_size(1000, 1.0) == 2**20
     True
@@ -115,16 +118,17 @@ _CLOSE: Final = 1e-6
 def quotient_interval(
     centre: float, size: int, unit: int, scales: tuple[float, float], level: float
 ) -> tuple[float, float]:
-    """Compute an interval inside [-1, 1] for the mean of n numbers in [-1, 1], with coverage `level` over the noise.
+    """Compute a confidence interval for the mean of n numbers in [-1, 1] from a noisy sum and a noisy count.
 
-    The sum, in whole steps of 1/`unit`, and the count have discrete Laplace noise S and C with these two scales. For
-    the true mean m, (noisy sum) - m unit (noisy count) = S - m unit C, whose distribution does not involve n. So m lies
-    within q(|m|) / (size unit) of the noisy quotient with probability `level`, where q is the quantile of |S - m unit
-    C|. Since q grows with |m|, a valid end e above 0 gives a closer one, centre + q(e) / (size unit). If that falls
-    below 0, means between it and the centre fit less the farther they are from the centre.
+    The interval lies inside [-1, 1] and has coverage `level` over the noise. The sum, in whole steps of 1/`unit`, and
+    the count have discrete Laplace noise S and C with these two scales. For the true mean m, (noisy sum) - m unit
+    (noisy count) = S - m unit C, whose distribution does not depend on n. So m lies within q(|m|) / (size unit) of the
+    noisy quotient with probability `level`, where q is the quantile of |S - m unit C|. Since q grows with |m|, a valid
+    end point e above 0 gives the closer valid end point centre + q(e) / (size unit). If this point is below 0, the end
+    point is found by bisection between the centre and 0.
 
-    `centre` is the noisy quotient clipped to [-1, 1], which brings it nearer to every m. `size` is the noisy count, at
-    least 1.
+    `centre` is the noisy quotient clipped to [-1, 1], which moves it closer to every possible m. `size` is the noisy
+    count, which must be at least 1.
 
     >>> low, high = quotient_interval(0.0, 1000, 2**30, (1.5 * 2**30, 4.0), 0.95)
     >>> round(low, 4), round(high, 4)
@@ -160,9 +164,9 @@ def _upper_below_zero(centre: float, size: int, unit: int, scales: tuple[float, 
 
 
 def difference_bound(weight: float, sum_scale: float, count_scale: float, level: float) -> float:
-    """Return a t with P(|S - weight C| > t) <= 1 - level, the smallest to six digits.
+    """Return the smallest t, to six digits, with P(|S - weight C| > t) <= 1 - level.
 
-    The bound also holds for every smaller weight.
+    S and C are discrete Laplace variates. The bound also holds for all smaller weights.
 
     >>> round(difference_bound(1e-9, 1e6, 4.0, 0.95) / 1e6, 4)
     2.9957
@@ -180,11 +184,11 @@ def difference_bound(weight: float, sum_scale: float, count_scale: float, level:
 
 
 def difference_tail(t: float, weight: float, sum_scale: float, count_scale: float) -> float:
-    """Return an upper bound on P(|S - weight C| >= t) for discrete Laplace S and C and t of at least 1/2.
+    """Return an upper bound on P(|S - weight C| >= t) for discrete Laplace S and C and for t of at least 1/2.
 
-    It is exact for integer t and weight. It equals 2 sum over k of P(C = k) g(t - weight k), where g interpolates P(S
-    >= x) between integers from above: r^x / (1 + r) for x > 0 and 1 - r^(1 - x) / (1 + r) otherwise, r =
-    exp(-1/sum_scale).
+    The bound is exact for integer t and weight. It equals 2 * sum over k of P(C = k) g(t - weight k), where g(x) is an
+    upper bound on P(S >= x) that is exact at integers. With r = exp(-1/sum_scale), g(x) is r^x / (1 + r) for x > 0, and
+    1 - r^(1 - x) / (1 + r) otherwise.
 
     >>> round(difference_tail(3e6, 1.0, 1e6, 4.0), 4), round(math.exp(-3), 4)
     (0.0498, 0.0498)
@@ -204,7 +208,7 @@ def difference_tail(t: float, weight: float, sum_scale: float, count_scale: floa
 
 
 def _powers(rate: float, count: int) -> float:
-    """Sum `count` terms of 1 + exp(-rate) + exp(-2 rate) + ..."""
+    """Return the sum of the first `count` terms of 1 + exp(-rate) + exp(-2 rate) + ..."""
     return math.expm1(-rate * count) / math.expm1(-rate) if rate else float(count)
 
 
@@ -224,15 +228,16 @@ class PrivateMean:
     Attributes
     ----------
     value : float or None
-        Estimate inside the bounds. None if the noisy number of entries is below 1.
+        Estimated mean, which lies inside the bounds. None if the noisy number of entries is below 1.
     interval : tuple of float
-        Contains the mean of the clipped numbers with probability of at least `level` over the noise.
+        Confidence interval, which contains the mean of the clipped numbers with probability at least `level` over the
+        noise.
     level : float
         Confidence level of the interval.
     size : int
-        Number of entries: public under replace, noisy under add-remove.
+        Number of entries, which is public under replace and noisy under add-remove.
     method : str
-        Method that drew the value.
+        Method by which the value was drawn.
     guarantee : Guarantee
     """
 
@@ -251,7 +256,7 @@ class PrivateMean:
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """Bounds as midpoint and half width. Rounded numbers are whole steps from -UNIT to UNIT."""
+    """Public bounds of the numbers. Scaled numbers are whole steps from -UNIT to UNIT."""
 
     low: float
     high: float
@@ -265,7 +270,7 @@ class _Range:
         return self.high / 2 - self.low / 2
 
     def total(self, numbers: npt.NDArray[np.float64]) -> int:
-        """Sum the numbers exactly after clipping, centring and rounding each one separately."""
+        """Return the exact sum of the numbers, each of which is first clipped, centred and rounded to whole steps."""
         total = 0
         for start in range(0, len(numbers), _CHUNK):
             inside = np.clip(numbers[start : start + _CHUNK], self.low, self.high)
@@ -274,12 +279,12 @@ class _Range:
         return total
 
     def number(self, scaled: float) -> float:
-        """Map a scaled value back to the original scale, clipped to the bounds."""
+        """Convert a scaled value in [-1, 1] to the original scale. Other values are first clipped to [-1, 1]."""
         return float(min(self.high, max(self.low, self.middle + self.half * _inside(scaled))))
 
 
 def _inside(scaled: float) -> float:
-    """Clip to [-1, 1]. This brings the value nearer to every mean, so an interval around it stays valid."""
+    """Clip to [-1, 1], which moves the value closer to every possible mean, so that intervals remain valid."""
     return min(1.0, max(-1.0, scaled))
 
 
@@ -299,8 +304,9 @@ def private_mean(
     """Release the mean of numbers clipped to public bounds.
 
     Under replace the number of entries n is public, and the mean gets Laplace noise of scale (high - low) / (n
-    epsilon). Under add-remove n is private. The centred sum and the count are released together under one epsilon, and
-    their quotient is returned. Noise of scale 1 / (n epsilon) on the mean would reveal n, and so who is included.
+    epsilon). Under add-remove n is private. The centred sum and the count are then released together under one epsilon,
+    and their quotient is returned. Noise of scale 1 / (n epsilon) on the mean would reveal n, and thereby who is
+    included.
 
     Parameters
     ----------
@@ -311,7 +317,8 @@ def private_mean(
     epsilon : float
         At most 1e6, and large enough for the noise to fit a 64-bit sampler.
     neighbours : {"add-remove", "replace"}
-        Relation that the guarantee protects: whether a person is included, or which number they have.
+        What the guarantee protects: whether a person is included (add-remove), or which number the person has
+        (replace).
     neighbors : {"add-remove", "replace"}, optional
         American spelling of `neighbours`.
     method : {"laplace", "absolute-error", "squared-error"}
@@ -321,7 +328,7 @@ def private_mean(
         leaves the bounds. "squared-error" has density proportional to exp(-(n epsilon / 2) (mean - t)^2) and adds far
         more noise.
     count_share : float, optional
-        Under add-remove, the share of epsilon for the count, from 0.01 to 0.99. By default 0.25.
+        Under add-remove, the share of epsilon for the count, from 0.01 to 0.99. The default is 0.25.
     level : float
         Confidence level of the interval.
     allow_weak_privacy : bool
@@ -393,7 +400,10 @@ def _checked_bounds(bounds: tuple[float, float]) -> _Range:
 
 
 def _scale(method: str, epsilon: float) -> float:
-    """Return the noise scale in steps. For "squared-error" it is epsilon, the only parameter of that distribution."""
+    """Return the parameter of the noise distribution of a method.
+
+    It is the noise scale in steps, except for "squared-error", whose only parameter is epsilon.
+    """
     if method == "laplace":
         return scale_in_steps(2 * UNIT / Fraction(epsilon))  # [P:mean-scale]
     if method == "absolute-error":
@@ -410,7 +420,7 @@ def _laplace_mean(total: int, size: int, span: _Range, scale: float, level: floa
 
 
 def _quotient_scales(epsilon: float, share: float) -> tuple[float, float]:
-    """Return the noise scales of the sum, in steps, and of the count."""
+    """Return the noise scale of the sum, in steps, and the noise scale of the count."""
     for_count = Fraction(share) * Fraction(epsilon)
     return scale_in_steps(UNIT / (Fraction(epsilon) - for_count)), scale_in_steps(1 / for_count)  # [P:sum-and-count]
 

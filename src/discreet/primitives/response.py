@@ -1,4 +1,4 @@
-"""Randomise answers: each person answers truthfully with probability q and tosses a fair coin otherwise."""
+"""Randomise answers: each person answers truthfully with probability q, and otherwise tosses a fair coin."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _FAIR: Final = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True)
 class NotEstimable:
-    """Reason why there is no estimate.
+    """Reason why an estimate cannot be computed.
 
     >>> NotEstimable("the answers are coins").reason
     'the answers are coins'
@@ -52,7 +52,7 @@ class NotEstimable:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Proportion:
-    """Estimated share of true yes answers.
+    """Estimated share of people whose true answer is yes.
 
     Attributes
     ----------
@@ -81,18 +81,19 @@ class Proportion:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Responses:
-    """Randomised responses, and estimates from them.
+    """Randomised responses, from which the share of true yes answers can be estimated.
 
     Attributes
     ----------
     values : tuple of bool
-        One response for each person, in order. The exact answers are not stored.
+        Response of each person, in order. The true answers are not stored.
     value : bool
         The response, if there is only one person.
     q : Fraction
         Probability of answering truthfully instead of tossing a coin.
     guarantee : Guarantee
-        Guarantee for a change of one person's answer. It protects each person from the collector.
+        Guarantee for a change of one person's answer. It protects people even from the party that collects the
+        responses.
     """
 
     values: tuple[bool, ...]
@@ -101,7 +102,7 @@ class Responses:
 
     @property
     def value(self) -> bool:
-        """The response, if there is only one person."""
+        """Response, if there is only one person."""
         return only_value(self.values)
 
     def __repr__(self) -> str:
@@ -110,7 +111,8 @@ class Responses:
     def estimate(self, level: float = 0.95) -> Proportion | NotEstimable:
         """Estimate the share of true yes answers in the population from which the people were drawn.
 
-        The interval is Clopper & Pearson's for the share of yes *responses*, transformed to the share of true answers.
+        The confidence interval is that of Clopper & Pearson for the share of yes *responses*, transformed to the share
+        of true yes answers.
 
         Parameters
         ----------
@@ -144,12 +146,14 @@ class Responses:
         )
 
     def posterior(self, prior: float, *, response: bool = True) -> float:
-        """Return the probability of a true yes given a response, which measures deniability.
+        """Return the probability that the true answer is yes, given a response.
+
+        It measures how plausibly a person can deny an answer.
 
         Parameters
         ----------
         prior : float
-            Probability of a true yes before the response.
+            Probability that the true answer is yes, before the response is known.
         response : bool
             The observed response.
 
@@ -176,7 +180,7 @@ def randomised_response(
     allow_weak_privacy: bool = False,
     spend: SpendHook = untracked,
 ) -> Responses:
-    """Answer truthfully with probability q, and with the toss of a fair coin otherwise.
+    """Answer truthfully with probability q, and otherwise with the toss of a fair coin.
 
     This is Warner's (1965) method in the form with a forced coin. It is log((1 + q) / (1 - q))-differentially private
     for a change of one person's answer. The number of people is public.
@@ -188,9 +192,10 @@ def randomised_response(
     q : float or Fraction, optional
         Probability of a truthful answer: 0, or at least 1e-9 and below 1. It is used exactly as given.
     epsilon : float, optional
-        Alternative to q. The largest q that satisfies epsilon is used: tanh(epsilon / 2), rounded down.
+        Alternative to `q`. Then q is the largest probability that satisfies epsilon, which is tanh(epsilon / 2),
+        rounded down.
     allow_weak_privacy : bool
-        Accept epsilon above 20, that is q above 1 - 4e-9.
+        Accept epsilon above 20, which means q above 1 - 4e-9.
     spend : SpendHook
         Called before noise is drawn, such as `Ledger.account` for a data set. If omitted, the spend is not recorded.
 
@@ -239,7 +244,7 @@ randomized_response = randomised_response
 
 
 def response_epsilon(q: Fraction) -> float:
-    """Return the epsilon of randomised response, log((1 + q) / (1 - q)), rounded up.
+    """Return the epsilon of randomised response, which is log((1 + q) / (1 - q)), rounded up.
 
     >>> response_epsilon(Fraction(0)), round(response_epsilon(Fraction(1, 2)), 6)
     (0.0, 1.098612)
@@ -252,7 +257,7 @@ def response_epsilon(q: Fraction) -> float:
 
 
 def truth_probability(epsilon: float) -> Fraction:
-    """Return tanh(epsilon / 2), the largest q that satisfies epsilon, rounded down to a double below 1.
+    """Return the largest q that satisfies epsilon, which is tanh(epsilon / 2), rounded down to a double below 1.
 
     >>> float(truth_probability(1.0))
     0.46211715726000974

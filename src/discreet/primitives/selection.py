@@ -1,4 +1,4 @@
-"""Select privately: report noisy max, and the exponential mechanism over a finite public set."""
+"""Select privately from a finite public set, by report noisy max or by the exponential mechanism."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class NoisyMax:
     Attributes
     ----------
     index, value : int
-        Index of the winner, from 0, under both names.
+        Index of the largest noisy score, counted from 0. Both attributes have the same value.
     scale : float
         Scale of the Laplace noise added to every score.
     guarantee : Guarantee
@@ -51,7 +51,7 @@ class NoisyMax:
 
     @property
     def value(self) -> int:
-        """Index of the winner, from 0."""
+        """Index of the largest noisy score, counted from 0."""
         return self.index
 
     def __repr__(self) -> str:
@@ -65,9 +65,9 @@ class Choice(Generic[Candidate]):
     Attributes
     ----------
     candidate, value : object
-        The chosen candidate, under both names.
+        The chosen candidate. Both attributes have the same value.
     index : int
-        Index of the chosen candidate, from 0.
+        Index of the chosen candidate, counted from 0.
     guarantee : Guarantee
     """
 
@@ -77,7 +77,7 @@ class Choice(Generic[Candidate]):
 
     @property
     def value(self) -> Candidate:
-        """The chosen candidate."""
+        """Chosen candidate."""
         return self.candidate
 
     def __repr__(self) -> str:
@@ -96,28 +96,29 @@ def report_noisy_max(
     allow_weak_privacy: bool = False,
     spend: SpendHook = untracked,
 ) -> NoisyMax:
-    """Report which score is largest after Laplace noise. The privacy loss does not depend on the number of scores.
+    """Report the index of the largest score after Laplace noise has been added to every score.
 
-    The scale is 2 sensitivity / epsilon, or sensitivity / epsilon if all scores can only move in the same direction.
-    Counts do so under add-remove. Under replace one count falls while another rises, and the smaller noise would cost
-    up to twice epsilon. The noisy score of the winner is not released, because that needs an additional budget.
+    The privacy loss does not depend on the number of scores. The scale of the noise is 2 sensitivity / epsilon, or
+    sensitivity / epsilon if all scores can only change in the same direction. Counts do so under add-remove. Under
+    replace, one count can fall while another rises, so the smaller noise would cost up to twice epsilon. The noisy
+    score of the winner is not released, because that would need more budget.
 
     Parameters
     ----------
     scores : sequence of numbers
         Scores. Their number is public.
     sensitivity : float
-        Maximum change of any single score between neighbours.
+        Largest change of any single score between neighbouring tables.
     epsilon : float
         From 1e-9 to 1e6.
     monotone : bool
-        Whether a neighbour moves all scores in the same direction.
+        Whether all scores change in the same direction between neighbouring tables.
     neighbours : {"add-remove", "replace"}
         Relation for which `sensitivity` and `monotone` hold.
     neighbors : {"add-remove", "replace"}, optional
         American spelling of `neighbours`.
     step : float, optional
-        Step of the grid of scores and noise. By default a power of two about 2^-30 of the sensitivity.
+        Step of the grid of scores and noise. The default is a power of two, about 2^-30 of the sensitivity.
     allow_weak_privacy : bool
         Accept epsilon above 20.
     spend : SpendHook
@@ -161,26 +162,26 @@ def exponential_mechanism(
     allow_weak_privacy: bool = False,
     spend: SpendHook = untracked,
 ) -> Choice[Candidate]:
-    """Choose a candidate with probability proportional to exp(epsilon utility / (2 sensitivity)), exactly.
+    """Choose a candidate with probability exactly proportional to exp(epsilon utility / (2 sensitivity)).
 
-    This is the mechanism of McSherry & Talwar (2007). If all utilities can only move in the same direction, the factor
-    2 is dropped.
+    This is the mechanism of McSherry & Talwar (2007). If all utilities can only change in the same direction, the
+    factor 2 is dropped.
 
     Parameters
     ----------
     candidates : sequence
         Public candidates, at least one.
     utilities : sequence of numbers, or function
-        One utility per candidate, used exactly as given. Or a utility function, called as u(data, candidate), or as
-        u(candidate) if no data is given.
+        One utility for each candidate, used exactly as given. Alternatively, a function that is called as u(data,
+        candidate), or as u(candidate) if no data is given.
     sensitivity : float
-        Maximum change of the utility of any candidate between neighbours.
+        Largest change of the utility of any candidate between neighbouring tables.
     epsilon : float
         From 1e-9 to 1e6.
     data : object, optional
         First argument of a utility function. It is not used otherwise.
     monotone : bool
-        Whether a neighbour moves all utilities in the same direction.
+        Whether all utilities change in the same direction between neighbouring tables.
     neighbours : {"add-remove", "replace"}
         Relation for which `sensitivity` and `monotone` hold.
     neighbors : {"add-remove", "replace"}, optional
@@ -242,7 +243,7 @@ def exponential_mechanism(
 
 
 def _evaluate(utility: Callable[..., Any], candidates: Sequence[Candidate], data: object) -> list[Any]:
-    """Evaluate a utility function for each candidate."""
+    """Evaluate a utility function at each candidate. Its errors are not shown, because they may contain data."""
     arguments = () if data is None else (data,)
     try:
         return [utility(*arguments, candidate) for candidate in candidates]

@@ -1,4 +1,4 @@
-"""Define the privacy budget (epsilon, delta) and the privacy unit."""
+"""The privacy budget (epsilon, delta) and the privacy unit."""
 
 from __future__ import annotations
 
@@ -326,7 +326,7 @@ def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str
 def _in_currency(
     currency: Currency, epsilon: float, *, rho: float | None = None, mu: float | None = None
 ) -> PrivacyBudget:
-    """Create a budget without the constructor, which takes only epsilon and delta."""
+    """Create a budget in zCDP or Gaussian DP, bypassing the constructor, which takes only epsilon and delta."""
     budget = object.__new__(PrivacyBudget)
     _set(budget, epsilon=epsilon, delta=REFERENCE_DELTA, currency=currency, rho=rho, mu=mu)
     return budget

@@ -1,4 +1,4 @@
-"""Compute the privacy profile of Gaussian noise and convert between privacy measures.
+"""Privacy profile of Gaussian noise, and conversions between privacy measures.
 
 Every result is rounded towards less privacy. Proof: gaussian_profile.proof.md.
 """
@@ -54,7 +54,7 @@ _LEAST_FLOAT = math.ulp(0.0)
 
 
 def log_delta_from(epsilon: float, mu: float) -> float:
-    """Return ln delta for the smallest delta of a mu-Gaussian mechanism at epsilon, rounded up.
+    """Return the logarithm of the smallest delta of a mu-Gaussian mechanism at `epsilon`, rounded up.
 
     The result is never below the true value, and at most one unit in the last place above it. `epsilon` and `mu` have
     the same ranges as in `delta_from`.
@@ -242,7 +242,7 @@ _HALVINGS = 64
 
 
 def delta_from_rho(epsilon: float, rho: float) -> float:
-    """Return the smallest delta that the optimal conversion of rho-zCDP gives at epsilon, rounded up.
+    """Return the smallest delta that the optimal conversion of rho-zCDP gives at `epsilon`, rounded up.
 
     The result is above 0, at most 1, and never below the exact bound. `epsilon` must be from 0 to 2e10, and `rho` from
     1e-25 to 1e10.
@@ -261,7 +261,7 @@ def delta_from_rho(epsilon: float, rho: float) -> float:
 
 
 def epsilon_from_rho(rho: float, delta: float) -> float:
-    """Return the smallest epsilon that the optimal conversion of rho-zCDP gives at delta, rounded up.
+    """Return the smallest epsilon that the optimal conversion of rho-zCDP gives at `delta`, rounded up.
 
     The result is at least 0 and never below the exact bound. `rho` must be from 1e-25 to 1e10, and `delta` from 1e-300
     to 0.5.
@@ -279,7 +279,7 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
 
 
 def rho_from(epsilon: float, delta: float) -> float:
-    """Return the largest rho whose optimal conversion is (epsilon, delta)-DP, rounded down.
+    """Return the largest rho for which the optimal conversion of rho-zCDP gives (epsilon, delta)-DP, rounded down.
 
     The result is never above the exact root. `epsilon` must be from 1e-9 to 1e9, and `delta` from 1e-300 to 0.5.
 
@@ -345,7 +345,7 @@ def pure_to_zcdp(epsilon: float) -> float:
 
 
 def zcdp_to_approximate_simple(rho: float, delta: float) -> float:
-    """Return epsilon at delta by the simple rule rho + 2 sqrt(rho ln(1/delta)).
+    """Return the epsilon that rho-zCDP implies at `delta`, by the simple rule rho + 2 sqrt(rho ln(1/delta)).
 
     Bun & Steinke 2016, Proposition 1.3. The result is never below that of `zcdp_to_approximate`. `rho` must be above 0,
     and `delta` from 1e-300 to 0.5.
@@ -358,7 +358,7 @@ def zcdp_to_approximate_simple(rho: float, delta: float) -> float:
 
 
 def zcdp_to_approximate(rho: float, delta: float) -> float:
-    """Return epsilon at delta by the best known conversion, rounded up.
+    """Return the epsilon that rho-zCDP implies at `delta`, by the best known conversion and rounded up.
 
     This is `epsilon_from_rho` under its textbook name. Canonne, Kamath & Steinke 2020. `rho` must be from 1e-25 to
     1e10, and `delta` from 1e-300 to 0.5.
@@ -370,7 +370,7 @@ def zcdp_to_approximate(rho: float, delta: float) -> float:
 
 
 def rdp_to_approximate(alpha: float, rdp_epsilon: float, delta: float) -> float:
-    """Return epsilon at delta of an (alpha, rdp_epsilon)-Renyi-DP mechanism.
+    """Return the epsilon that (alpha, rdp_epsilon)-Renyi-DP implies at `delta`.
 
     It is rdp_epsilon + ln((alpha-1)/alpha) - (ln delta + ln alpha)/(alpha-1), or 0 if that is negative [Canonne, Kamath
     & Steinke 2020, Proposition 12].

@@ -1,4 +1,4 @@
-"""State the guarantee of a release and the conditions under which it holds."""
+"""The guarantee of a release, and the conditions under which it holds."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ LEDGERS: Final = "ledger-budgets"
 
 
 def needed_codes(unit: PrivacyUnit, *, tracked: bool = False, curators: CuratorTerms | None = None) -> tuple[str, ...]:
-    """Return the codes of the conditions that every release with this unit has.
+    """Return the codes of the conditions that apply to every release with this unit.
 
     `tracked` means that a ledger records the release. `curators` are the terms of a joint release.
 
@@ -152,7 +152,7 @@ def needed_codes(unit: PrivacyUnit, *, tracked: bool = False, curators: CuratorT
 
 
 def sentence_of(code: str, unit: PrivacyUnit, curators: CuratorTerms | None = None) -> str:
-    """Return the sentence of a condition. Reject an unknown code.
+    """Return the sentence that states a condition, given its code.
 
     >>> sentence_of("one-row", PrivacyUnit())
     'each person appears in at most one row'
@@ -187,7 +187,7 @@ def codes_of(conditions: Sequence[str], unit: PrivacyUnit, curators: CuratorTerm
 def checked_sentences(
     codes: Sequence[object], unit: PrivacyUnit, curators: CuratorTerms | None = None
 ) -> tuple[str, ...]:
-    """Return the sentences of a release's conditions, after checking that its unit has these conditions.
+    """Return the sentences of a release's conditions, after checking that these are the conditions of its unit.
 
     One more condition may follow from the source of the rows, or several in a joint release.
     """

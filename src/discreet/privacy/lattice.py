@@ -1,6 +1,6 @@
-"""Account for the cost of discrete instead of continuous Gaussian noise.
+"""Cost in delta of using discrete instead of continuous Gaussian noise.
 
-No other module does this. Proof: lattice.proof.md.
+No other module accounts for this cost. Proof: lattice.proof.md.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def delta_left(epsilon: float, delta: float, variates: Variates) -> float | None
 
 
 def lattice_gap(epsilon: float, variates: Variates) -> float:
-    """Return the cost in delta of discrete instead of rounded continuous noise, rounded up.
+    """Return an upper bound on the cost in delta of discrete noise, compared with rounded continuous noise.
 
     It is (1 + e^epsilon) times the sum of 1/(16 sigma^2) over all variates.
 

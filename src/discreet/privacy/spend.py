@@ -1,4 +1,4 @@
-"""Define the spend hook that a release calls before it draws noise, and the privacy loss that it records."""
+"""The spend hook that a release calls before it draws noise, and the privacy loss that the hook records."""
 
 from __future__ import annotations
 
@@ -359,7 +359,7 @@ class ObservedHook:
             self.advise = hook.advise
 
     def __call__(self, request: SpendRequest) -> SpendReceipt:
-        """Pass the request to the hook, between the two functions."""
+        """Call `before`, the hook and `after`, and return the receipt."""
         self._before(request)
         receipt = self._hook(request)
         self._after(request, receipt)

@@ -1,4 +1,4 @@
-"""Implement textbook calibrations and composition theorems under their usual names."""
+"""Textbook calibrations and composition theorems under their usual names."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def basic_composition(pairs: Iterable[tuple[float, float]]) -> tuple[float, floa
 
 
 def advanced_composition(epsilon: float, delta: float, k: int, delta_slack: float) -> tuple[float, float]:
-    """Return epsilon and delta of k mechanisms that are each (epsilon, delta)-DP.
+    """Return epsilon and delta of the composition of k mechanisms that are each (epsilon, delta)-DP.
 
     (epsilon sqrt(2 k ln(1/delta_slack)) + k epsilon (e^epsilon - 1), k delta + delta_slack)
     [Dwork, Rothblum & Vadhan 2010, Theorem III.3]. If k epsilon is large, basic composition gives a smaller epsilon.
@@ -275,7 +275,7 @@ Piece = GaussianPiece | ZcdpPiece | PurePiece
 
 @dataclass(frozen=True, slots=True)
 class _Total:
-    """Totals by kind of piece, 0 for an absent kind."""
+    """Totals of the pieces of each kind, 0 for a kind that is absent."""
 
     mu: float
     rho: float
@@ -286,11 +286,11 @@ class _Total:
 
 
 def compose(pieces: Sequence[Piece], *, delta: float | None = None, epsilon: float | None = None) -> float:
-    """Return epsilon at a delta, or delta at an epsilon, of all pieces together, rounded up.
+    """Return the epsilon of all pieces together at a given delta, or their delta at a given epsilon, rounded up.
 
     The pieces must be fixed in advance: neither their number nor their parameters may depend on the output of an
-    earlier piece. The queries inside a piece may. Adaptively chosen parameters need an odometer or filter [Rogers,
-    Roth, Ullman & Vadhan 2016].
+    earlier piece. The queries inside a piece may depend on it. Adaptively chosen parameters need an odometer or filter
+    [Rogers, Roth, Ullman & Vadhan 2016].
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The published release, without anything that only the curator may see.
 
-Sees: a design, noisy numbers with their noise distribution, a guarantee.
-Never: a row, an exact sum, a seed, or an exact number of rows that is not public under the neighbouring relation.
-Provides: a `Release` with a canonical JSON form (release.schema.json), which is checked completely when it is read.
+A release consists of a design, noisy numbers with their noise distribution, and a guarantee. It never contains a row,
+an exact sum, a seed, or an exact number of rows that is not public under the neighbouring relation. The class `Release`
+has a canonical JSON form (release.schema.json), which is checked completely when it is read.
 
 The package is called `releases` because `discreet.release` is a public function.
 """

@@ -1,4 +1,4 @@
-"""Define reference distributions for tests and intervals, and a value for statistics that are not estimable."""
+"""Reference distributions for tests and intervals, and a placeholder for statistics that are not estimable."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def known(value: Known | NotEstimable) -> Known | None:
 
 
 def reason_of(value: object) -> str | None:
-    """Return why a value is not estimable, or None if it is.
+    """Return the reason why a value is not estimable, or None if it is estimable.
 
     >>> reason_of(0.5), reason_of(NotEstimable("the noise is too large"))
     (None, 'the noise is too large')

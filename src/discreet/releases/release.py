@@ -1,4 +1,4 @@
-"""Define the release: the published value, and its canonical JSON."""
+"""The release: the published value, and its canonical JSON."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class Release:
 
     @property
     def plain(self) -> bool:
-        """Whether the sums are of products of the declared columns, of rows without weights."""
+        """Whether the sums are unweighted sums of products of the declared columns."""
         return not self.weighted and self.staged is None
 
     @property
@@ -228,7 +228,7 @@ class Release:
 
     @property
     def clip_counts(self) -> Mapping[str, NoisyCount] | None:
-        """Noisy counts of rows with a clipped value by column, if released."""
+        """Noisy counts of rows in which the value of a column was clipped, by column, if released."""
         if not self.clipped:
             return None
         sd = self.noise.sd(CLIPPED)

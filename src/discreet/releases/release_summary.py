@@ -1,4 +1,4 @@
-"""Summarise the content, guarantee and origin of a release in ten lines."""
+"""Summary of the content, guarantee and origin of a release in ten lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNTRACKED: Final = "untracked: repeated releases of this table are not counted"
 
 
 def outline(release: Release) -> list[tuple[str, str]]:
-    """Return the summary as labelled lines: ten, and for a merged release the fingerprint of the session.
+    """Return the summary as ten labelled lines, with one more for the session fingerprint of a merged release.
 
     >>> from discreet.design.design import Design
     >>> from discreet.testing import exact_release
@@ -160,7 +160,7 @@ def _mechanism(release: Release) -> str:
 
 
 def _beside(release: Release) -> list[str]:
-    """List everything else that was released."""
+    """List everything released besides the sums of products or the coefficients."""
     by = release.scaling
     parts = {
         "a noisy number of rows": not release.plain

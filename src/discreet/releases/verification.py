@@ -1,4 +1,4 @@
-"""Verify a release: check its digest, its signature, and that its noise satisfies its guarantee."""
+"""Verification of a release: its digest, its signature, and whether its noise satisfies its guarantee."""
 
 from __future__ import annotations
 
@@ -265,7 +265,7 @@ def verify(release: Release | str | Path, *, key: str | Path | None = None) -> V
 
 
 def _not_recorded(release: Release) -> tuple[str, ...]:
-    """State what cannot be verified about the recorded spend. An anchor from a custom hook can have any form."""
+    """List what cannot be verified about the record of the spend. An anchor from a custom hook can have any form."""
     anchor = release.anchor
     if anchor == UNTRACKED:
         return ()

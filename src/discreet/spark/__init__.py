@@ -1,4 +1,4 @@
-"""Sum a table on Spark, where its rows are.
+"""Exact sums of a table, computed by Spark where the rows are stored.
 
 Executors receive public declarations only and return exact sums. No noise is drawn here.
 """

@@ -1,4 +1,4 @@
-"""Sum a Spark DataFrame on its executors."""
+"""Exact sums of a Spark DataFrame, computed on its executors."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class SparkSource:
             raise _text_refused("")
 
     def sum_rows(self, work: Work, sums: Sums) -> PartSums:
-        """Sum all rows exactly on the executors, with at most `max_rows` rows per individual."""
+        """Sum the rows exactly on the executors, using at most `max_rows` rows of each individual."""
         body = packed_work(work, sums.empty())
         chosen, adders = self._chosen(work.design), _adders(sums)
 
@@ -121,7 +121,7 @@ class SparkSource:
         return merged(map(PartSums.unpacked, bodies)) or _nothing(sums)
 
     def set_aside(self, work: Work, take: TakeRows) -> PartSums:
-        """Buffer the included rows on the driver, part by part, for later passes."""
+        """Collect the included rows on the driver, part by part, for later passes."""
         chosen = self._chosen(work.design)
 
         def taken() -> list[PartSums]:
@@ -131,7 +131,7 @@ class SparkSource:
         return merged(run_on_spark(self._session, taken, _NOT_DONE)) or _nothing(NoSums())
 
     def _chosen(self, design: Design) -> Any:  # noqa: ANN401  # as above
-        """Select the declared columns. Check names, types and one executor's version before any row is read."""
+        """Select the declared columns, and check names, types and one executor's version before any row is read."""
         columns = design.table_columns
         names = column_names(design)
         check_names(names, self._answer(lambda: self._frame.columns))

@@ -65,7 +65,7 @@ class Problem:
 
 
 def task_of(kind: Kind, version: str, body: bytes) -> Task:
-    """Build a self-contained function for the executors, so that an executor without discreet can report this.
+    """Build a self-contained function for the executors, so that an executor can report that discreet is missing.
 
     `version` is the version of discreet that executors must have, and `body` the result of `packed_work`.
     """
@@ -104,12 +104,12 @@ def task_of(kind: Kind, version: str, body: bytes) -> Task:
 
 
 def packed_work(work: Work, sums: Sums | None = None, key: bytes = b"") -> bytes:
-    """Serialise the input of a task: public declarations, sums without rows, and the secret key of this release."""
+    """Serialise the input of a task: public declarations, empty sums, and the secret key of this release."""
     return pickle.dumps((work, sums, key))
 
 
 def run(kind: Kind, body: bytes, batches: Iterable[RecordBatch], part: int) -> Iterator[RecordBatch]:
-    """Run a task on one part of the table. A failure is reported as an additional row."""
+    """Run a task on one part of the table, and report a failure as an additional row of the result."""
     try:
         with one_blas_thread():
             yield from _answers(kind, body, batches, part)
@@ -181,7 +181,7 @@ def _person_problem(problem: Problem) -> RecordBatch:
 
 
 def _added(batches: Iterable[RecordBatch], part: int) -> Iterator[RecordBatch]:
-    """Add the sums of several parts and pass on all problems. Also answer if there are no parts."""
+    """Add the sums of several parts and pass on all problems. Return a result even if there are no parts."""
     sums: PartSums | None = None
     piece: list[PartSums] = []
     for batch in batches:
@@ -212,7 +212,11 @@ def _answer(code: Code, name: str, part: int, body: bytes = b"") -> RecordBatch:
 
 
 def read_block(name: str, body: bytes) -> Block:
-    """Decode a block. A column holds one row: a mark, 1 for the first row of an individual, and then the values."""
+    """Decode a block of rows.
+
+    Each array column holds one row of the table: 1 or 0 for whether the row is the first of its individual, then the
+    values.
+    """
     return np.frombuffer(body, dtype=np.int32).reshape(int(name), -1)
 
 

@@ -1,4 +1,4 @@
-"""Start and stop a Spark session for one release, and run its jobs."""
+"""Spark sessions for one release, and the calls to Spark."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def run_on_spark(
 ) -> Result:
     """Run a call to Spark, and replace any error of Spark by a fixed message.
 
-    On an interrupt or timeout, the jobs of `session` are cancelled, which is None before a session exists. Errors of
-    discreet pass through. `problem` is the message for a failure, and `late` the message if no answer arrives `within`
-    seconds.
+    `session` is None before a session exists. On an interrupt or timeout, the jobs of the session are cancelled. Errors
+    of discreet pass through. `problem` is the message for a failure, and `late` the message if no answer arrives
+    `within` seconds.
     """
     tag = f"discreet-{uuid.uuid4().hex}"
     results: list[Result] = []
@@ -115,7 +115,7 @@ def plan_text(frame: Any) -> str:  # noqa: ANN401  # a DataFrame, classic or of 
 
 
 class _ThreadOutput(io.StringIO):
-    """A capture of what this thread prints. Other threads keep printing to the original stream."""
+    """Text stream that captures what this thread prints, and passes on what other threads print."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -280,7 +280,7 @@ def _check_path(path: str) -> None:
 
 @contextmanager
 def spark_session(master: str) -> Iterator[Any]:
-    """Start a session at a master, and stop it at the end in any case."""
+    """Open a Spark session at a master address, and stop it when the block ends or fails."""
     check_spark()
     check_reachable(master)
     if master.startswith("local"):

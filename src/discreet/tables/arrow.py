@@ -119,7 +119,7 @@ def declared_array(name: str, column: Base, values: Array) -> FloatArray:
 
 
 def missing_cells(column: Base | None, values: Array) -> npt.NDArray[np.bool_]:
-    """Return which cells are missing: null, NaN or a declared missing code.
+    """Return a mask of the missing cells, which are null, NaN or a declared missing code.
 
     Pass None as the column to ignore missing codes, if the type of the cells does not match the declaration.
     """

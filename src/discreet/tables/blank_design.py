@@ -1,4 +1,4 @@
-"""Write an incomplete design for a file, from its header or schema."""
+"""Incomplete designs for a file, written from its header or schema."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _LIKE_A_VALUE: Final = re.compile(r"[-+.$€£¥]*[0-9][-+0-9.,:/ TZeE%$€£¥]
 
 
 def column_names_and_types(path: str | Path, reading: ReadOptions = DEFAULT_READING) -> list[tuple[str, str | None]]:
-    """Return the columns of a file, each with `number`, `boolean`, `text`, `date` or the name of another Arrow type.
+    """Return the columns of a file with their types: `number`, `boolean`, `text`, `date` or the name of an Arrow type.
 
     The type is None if the file does not state it, as in CSV. For a folder or a pattern, the first file is read.
     """

@@ -1,4 +1,4 @@
-"""Read cells one by one, and scale the declared columns to rows."""
+"""Read cells one by one, and scale the values of the declared columns."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def integers_below(kind: np.dtype[np.floating[Any]]) -> float:
 
 
 def _read(reader: Callable[[Any], Any], cell: object, mark: float | str | None = None) -> Any:  # noqa: ANN401  # what the reader gives
-    """Apply a reader to a cell. Return the mark if the cell is invalid or the reader fails, even in a custom object."""
+    """Apply a reader to a cell, and return the mark if the cell is invalid or the reader raises an exception."""
     try:
         value = reader(cell)
         return mark if value is None and mark is not None and not _is_missing(cell) else value
@@ -256,7 +256,7 @@ def _surely_finite(values: FloatArray) -> bool:
 
 
 def shrink_scaled(x: FloatArray, radius: float) -> None:
-    """Shrink the columns of `x` in place to a ball, like released rows.
+    """Shrink each column of `x` in place to a ball, as the rows of a release are shrunk.
 
     Released rows are also rounded to the grid, so the two maps differ by less than one grid step in each value.
 
@@ -276,7 +276,7 @@ def write_scaled(
     unit: float = 1.0,
     integers: bool = False,
 ) -> None:
-    """Write the scaled columns, multiplied by `unit`, into the rows of `out`, one row for each released column.
+    """Write the scaled columns, multiplied by `unit`, into the array `out`, one array row for each released column.
 
     `arrays` holds values of shape (m,), or scaled values of shape (released columns, m) for a spline or an interaction.
     Numbers are written in [-unit, unit] and booleans and indicators as 0 or unit. With `integers`, values are rounded
@@ -305,7 +305,7 @@ def write_scaled(
 
 
 def _write_column(column: Column, values: FloatArray, out: FloatArray, unit: float) -> int:
-    """Write a scaled column without clipping. Return the number of rows written."""
+    """Write a scaled column without clipping. Return the number of array rows written."""
     if isinstance(column, Numeric):
         steps = unit / column.half
         if column.mid == 0:

@@ -1,4 +1,4 @@
-"""Read CSV files. Nothing is guessed from cells, and no word means missing."""
+"""Read CSV files. Nothing is guessed from cells, and no word stands for a missing cell."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ _NAN: Final = r"^[+-]?(?i:nan)(\([0-9A-Za-z_]*\))?$"  # as accepted by the numbe
 
 
 def arrow_type(column: Readable) -> DataType:
-    """Return the Arrow type to which the cells of a column are parsed."""
+    """Return the Arrow type of the parsed cells of a column."""
     if isinstance(column, Boolean):
         return pa.bool_()
     text = isinstance(column, Identifier) or (isinstance(column, Categorical) and isinstance(column.levels[0], str))
@@ -143,7 +143,7 @@ def arrow_type(column: Readable) -> DataType:
 
 @dataclass(frozen=True)
 class TextCells:
-    """A converter of text cells to numbers, booleans or levels, cell by cell and by fixed patterns.
+    """Conversion of text cells, one by one and by fixed patterns, to numbers, booleans or levels.
 
     Numbers without the thousands separator are also accepted.
 

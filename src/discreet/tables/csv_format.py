@@ -1,4 +1,4 @@
-"""Describe the format of a text file: encoding, separators, number format and compression."""
+"""Format of text files: encoding, separators, number format and compression."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _names_in_python() -> frozenset[str]:
 
 
 def wrong_mark(head: bytes, charset: str) -> str | None:
-    """Return how the first bytes of a file contradict an encoding, as the end of a sentence, or None."""
+    """Describe, as the end of a sentence, how the first bytes of a file contradict an encoding, or return None."""
     if head.startswith(_UTF32_MARKS):
         return "is UTF-32 text, which is not supported; write the file as utf-8"
     marked = head.startswith(_UTF16_MARKS)
@@ -193,7 +193,7 @@ DEFAULT_READING: Final = ReadOptions()
 
 
 def checked_reading(reading: object) -> ReadOptions:
-    """Return the reading options, by default for comma-separated UTF-8."""
+    """Return the reading options, or those for comma-separated UTF-8 if `reading` is None."""
     if reading is None:
         return DEFAULT_READING
     if not isinstance(reading, ReadOptions):
@@ -202,7 +202,7 @@ def checked_reading(reading: object) -> ReadOptions:
 
 
 def text_suffix(path: Path) -> str:
-    """Return the extension of a file name in lower case, ignoring the extension of a compression.
+    """Return the extension of a file name in lower case, ignoring an extension that marks compression.
 
     >>> text_suffix(Path("a.CSV.gz")), text_suffix(Path("a.gz"))
     ('.csv', '')

@@ -113,7 +113,7 @@ class DatabaseSource:
 
     @property
     def share_read(self) -> float | None:
-        """None, because the number of rows of a view is unknown until its end."""
+        """None, because the number of rows of a view is unknown until the view has been read to its end."""
         return None
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
@@ -131,7 +131,7 @@ class DatabaseSource:
     def parts(self, count: int) -> Sequence[DatabaseSource]:
         """Return the table as one part. DuckDB reads a table with `count` threads, but computes a view with one thread.
 
-        With several threads, it would handle signals only after all rows of a view are computed.
+        With several threads, DuckDB would handle signals only after all rows of a view are computed.
         """
         self._threads = 1 if self.origin == "query" else count
         return [self]

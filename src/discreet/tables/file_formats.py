@@ -44,7 +44,7 @@ class Piece(Protocol):
 
 
 def uncut(file: File, cuts: Sequence[float]) -> Sequence[tuple[File, float] | None]:
-    """Return the pieces of a file that cannot be split."""
+    """Return the pieces of a file that cannot be split: the whole file, and None for every other piece."""
     return [(file, 1.0), *(None for _ in cuts)]
 
 
@@ -404,7 +404,7 @@ def _reader(path: Path) -> Callable[..., tuple[Mapping[str, list[object]], Any]]
 
 
 def _blank_rows(part: RecordBatch) -> pa.BooleanArray:
-    """Return which rows may consist of blanks alone, judging by the columns of this batch."""
+    """Return a mask of the rows that may consist of blanks alone, judging by the columns of this batch."""
     blank = pa.repeat(True, part.num_rows)
     for values in part.columns:
         text = pa.types.is_string(values.type)

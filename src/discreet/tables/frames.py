@@ -136,7 +136,7 @@ def is_frame(data: object) -> bool:
 
 
 def reads_once(data: object) -> bool:
-    """Return whether an object can be read only once. Streams of unknown libraries are assumed to be such objects."""
+    """Return whether an object can be read only once, which is assumed for streams of unknown libraries."""
     if isinstance(data, pa.RecordBatchReader):
         return True
     rereadable = type(data).__module__.partition(".")[0] in _LASTING
@@ -144,7 +144,7 @@ def reads_once(data: object) -> bool:
 
 
 def origin(data: object) -> Origin | None:
-    """Return whether the rows may be computed by a query or come from a stream, or None for a stored table.
+    """Return `query` for rows that a query may compute, `stream` for a stream, or None for a stored table.
 
     >>> origin({"x": [1.0]}), origin(pa.table({"x": [1.0]}).to_reader())
     (None, 'stream')
@@ -403,7 +403,7 @@ def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noq
 
 
 def has_own_type(values: object) -> bool:
-    """Return whether a container converts to an array of a fixed type. Containers of xarray, PyTorch and JAX do.
+    """Return whether a container, such as one of xarray, PyTorch or JAX, converts to an array of a fixed type.
 
     >>> has_own_type(np.zeros(2)), has_own_type(memoryview(b"ab")), has_own_type([0.5])
     (True, True, False)

@@ -61,7 +61,7 @@ class FrameSource:
 
     @property
     def share_read(self) -> float | None:
-        """None, because the number of rows of a lazy table is unknown until its end."""
+        """None, because the number of rows of a lazy table is unknown until the table has been read to its end."""
         return None
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
@@ -120,7 +120,7 @@ _BINARY_HEADS: Final = (IPC_MAGIC + b"\0", b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb
 def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Source:
     """Open a path, a folder, a pattern, a database table or a table in memory as a source of rows.
 
-    `reading` must have its defaults unless the source is CSV files.
+    `reading` must have its default values unless the source consists of CSV files.
     """
     if isinstance(data, str | os.PathLike):
         return FileSource(found_files(path_text(data)), reading)
@@ -135,7 +135,7 @@ def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sour
 
 
 class TableFile(Piece, Protocol):
-    """A file of a source."""
+    """One file of a `FileSource`."""
 
     path: Path
 
@@ -280,7 +280,7 @@ class FileSource:
 
 
 def check_reading(reading: ReadOptions, what: str) -> None:
-    """Reject CSV options for any other table."""
+    """Reject CSV options for a source that is not a CSV file."""
     for name, value in reading.given().items():
         raise SpecError(f"{name} = {value!r} is allowed only for CSV files, not for {what}; leave {name} out")
 

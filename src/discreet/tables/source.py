@@ -1,4 +1,4 @@
-"""Define sources of rows, compute options and cancel tokens."""
+"""Sources of rows, options of the computation, and tokens that cancel a run."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class CancelToken:
             raise Cancelled
 
     def close(self) -> None:
-        """Raise `Cancelled` if the run was cancelled. Otherwise make later cancellation impossible.
+        """Raise `Cancelled` if the run was cancelled. Otherwise make it impossible to cancel the run later.
 
         >>> token = CancelToken()
         >>> token.close()
@@ -229,7 +229,7 @@ class ComputeOptions:
             self.progress(None)
 
     def close_cancel(self) -> None:
-        """Raise `Cancelled` if the run was cancelled. Otherwise make later cancellation impossible."""
+        """Raise `Cancelled` if the run was cancelled. Otherwise make it impossible to cancel the run later."""
         if self.cancel is not None:
             self.cancel.close()
 

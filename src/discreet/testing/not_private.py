@@ -1,4 +1,4 @@
-"""Make releases that are NOT PRIVATE: exact, or with noise from a seed."""
+"""Releases that are NOT PRIVATE: exact, or with noise from a seed."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class SeededSampler:
 
 @lru_cache(maxsize=512)
 def _request(design: Design, budget: PrivacyBudget, options: ReleaseOptions) -> ReleaseRequest:
-    """Check a request once, because calibrating the noise costs far more than drawing from it."""
+    """Return the checked request, cached because calibrating the noise costs far more than drawing it."""
     return ReleaseRequest.checked(design, budget, options)
 
 

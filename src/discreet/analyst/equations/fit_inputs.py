@@ -1,4 +1,4 @@
-"""Inputs of a fit, kept for its standard errors, tests and tables."""
+"""Inputs of a fit that its standard errors, tests and tables need."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POSTERIOR: Final = NotEstimable(
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """The k solved coefficients."""
+    """The k coefficients of a fitted model, and the terms of its predictions."""
 
     scaled: FloatArray  # coefficients of the scaled columns, shape (k,)
     original: FloatArray  # coefficients in original units, shape (k,)

@@ -33,7 +33,7 @@ from discreet.exact.arrays import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class EntryNoise:
-    """Standard deviations of the entries of the noise F, and which entries are equal."""
+    """Standard deviations of the entries of the noise matrix F, and which of its entries are equal."""
 
     sd: FloatArray  # shape (p, p), 0 without noise
     copies: tuple[int, ...] = ()  # indicator columns j, with F_jj = F_0j
@@ -56,16 +56,16 @@ class EntryNoise:
         return bool(self.sd.any())
 
     def without_last(self) -> EntryNoise:
-        """Return the noise without the last column, the target."""
+        """Return the noise of all columns but the last, which is the target."""
         last = len(self.sd) - 1
         return EntryNoise(self.sd[:-1, :-1], tuple(j for j in self.copies if j < last))
 
     def averaged(self, moments: FloatArray) -> FloatArray:
-        """Compute the covariance of F t, averaged over t with the second moments `moments`, shape (..., p, p)."""
+        """Compute the covariance of F t, averaged over random t with second moments `moments`, shape (..., p, p)."""
         return averaged_covariance(self.variance, self.shared, moments)
 
     def form_covariance(self, W: FloatArray, S: FloatArray, T: FloatArray) -> FloatArray:
-        """Compute Cov(w'F s, w'F t) for each row w, s, t of three matrices."""
+        """Compute Cov(w'F s, w'F t) row by row, where w, s and t are rows of W, S and T."""
         variance = self.variance
         off = variance - np.diag(variance.diagonal())
         own = (W**2 * ((S * T) @ variance)).sum(axis=-1)
@@ -79,17 +79,17 @@ class EntryNoise:
         return float(2 * r @ self.variance @ r - self.variance.diagonal() @ r**2 + both)
 
     def draws(self, distribution: NoiseDistribution, stream: np.random.PCG64, count: int) -> FloatArray:
-        """Draw symmetric noise matrices with the joint distribution of the family, shape (count, p, p)."""
+        """Draw symmetric noise matrices with the joint distribution of the noise family, shape (count, p, p)."""
         return _entry_draws(distribution, self, stream, count)
 
 
 @dataclass(frozen=True, eq=False)
 class MappedNoise:
-    """Noise T F T' of a model whose columns are T (1, z, r), with F the noise of a release by `staged`.
+    """Noise T F T' in the sums of a model with columns T (1, z, r), where F is the noise of a release by `staged`.
 
-    F has independent entries in the products of (1, z), correlated ones in the products with r, and one of r^2. Rows
-    beyond the radius add an error to the products, as large as the part that their weights take away: it is treated as
-    noise with the covariance Cov(w'F s, w'F t) = (w'D w) (s'D t).
+    The entries of F for products of (1, z) are independent, those for products with r are correlated, and one entry
+    belongs to r^2. Rows beyond the radius add an error to the products, as large as the part that their weights remove.
+    This error is treated as noise with the covariance Cov(w'F s, w'F t) = (w'D w) (s'D t).
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class MappedNoise:
 
     @property
     def copies(self) -> tuple[int, ...]:
-        """Indicators with one noise for two entries: none."""
+        """Indicator columns whose sum and sum of squares have the same noise. There are none."""
         return ()
 
     @cached_property
@@ -126,9 +126,9 @@ class MappedNoise:
         return np.sqrt(np.maximum(self.entry_variance(np.eye(len(self.mapping))), 0.0))
 
     def entry_variance(self, rows: FloatArray) -> FloatArray:
-        """Compute the variances of the forms of all pairs of rows, shape (m, m), from rows of shape (m, p).
+        """Compute the variance of r'(T F T')s for each pair (r, s) of the given rows, shape (rows, rows).
 
-        Var(w'T F T's) is `form_covariance` of w, s and s, expanded in products of matrices.
+        It is `form_covariance` of r, s and s, expanded in products of matrices.
         """
         mapped = rows @ self.mapping
         z, r = mapped[:, :-1], mapped[:, -1]
@@ -149,14 +149,14 @@ class MappedNoise:
         return bool(self.products.any() or self.scores.any() or self.square)
 
     def without_last(self) -> MappedNoise:
-        """Return the noise of all columns but the last one, the target."""
+        """Return the noise of all columns but the last, which is the target."""
         return replace(self, mapping=self.mapping[:-1])
 
     def shrunk(self, kept: FloatArray, lead: int) -> MappedNoise:
-        """Return the noise with that of the features' products multiplied by `kept` in variance.
+        """Return the noise after multiplying the variances for products of features by `kept`.
 
-        The features are the columns from `lead` to the last but one. Where one of them is the declared target, which is
-        a mixture of columns, all noise stays.
+        The features are the columns from `lead` to the last but one. If one of them is the declared target, which is a
+        mixture of columns, the noise is returned unchanged.
         """
         rows = self.mapping[lead:-1]
         places = np.argmax(rows != 0, axis=1)
@@ -167,7 +167,7 @@ class MappedNoise:
         return replace(self, products=products)
 
     def averaged(self, moments: FloatArray) -> FloatArray:
-        """Compute the covariance of T F T't, averaged over t with the second moments `moments`, shape (..., m, m)."""
+        """Compute the covariance of T F T't, averaged over random t with moments `moments`, shape (..., m, m)."""
         base = self.mapping.T @ moments @ self.mapping
         inner, cross, last = base[..., :-1, :-1], base[..., :-1, -1], base[..., -1, -1]
         out = np.empty_like(base)
@@ -182,7 +182,7 @@ class MappedNoise:
         return mapped
 
     def form_covariance(self, W: FloatArray, S: FloatArray, T: FloatArray) -> FloatArray:
-        """Compute Cov(w'T F T's, w'T F T't) for each row w, s, t of three matrices."""
+        """Compute Cov(w'T F T's, w'T F T't) row by row, where w, s and t are rows of three matrices."""
         w, s, t = (rows @ self.mapping for rows in (W, S, T))
         wz, sz, tz = (rows[..., :-1] for rows in (w, s, t))
         wr, sr, tr = (rows[..., -1:] for rows in (w, s, t))
@@ -255,7 +255,7 @@ def averaged_covariance(variance: FloatArray, shared: FloatArray, moments: Float
 
 
 def form_covariance(noise: Noise, W: FloatArray, S: FloatArray, T: FloatArray) -> FloatArray:
-    """Compute Cov(w'F s, w'F t) for each row w, s, t of three matrices, shape (..., m).
+    """Compute Cov(w'F s, w'F t) row by row, where w, s and t are rows of W, S and T, shape (..., m).
 
     It is sum_i w_i^2 sum_l T_il s_l t_l + sum_{i != k} w_i w_k T_ik s_i t_k. Indicators add
     sum_j r_j w_j (2 w_0 s_j t_j + w_j (s_0 t_j + s_j t_0)). The matrices have shape (..., m, p), or (..., 1, p) to use
@@ -287,7 +287,7 @@ def square_covariance(noise: Noise, s: FloatArray, t: FloatArray) -> float:
 
 
 def seeded_stream(purpose: str, digest: str) -> np.random.PCG64:
-    """Return the random stream for one purpose and one release."""
+    """Return the stream of random numbers for one purpose, seeded from the fingerprint of a release."""
     seed = hashlib.sha256(f"discreet {purpose} {digest}".encode()).digest()
     # NumPy guarantees the stream of a bit generator across versions, but not its normal variates
     return np.random.PCG64(int.from_bytes(seed, "big"))
@@ -318,7 +318,7 @@ def noise_draws(distribution: NoiseDistribution, noise: Noise, stream: np.random
 
 
 def _entry_draws(distribution: NoiseDistribution, noise: EntryNoise, stream: np.random.PCG64, count: int) -> FloatArray:
-    """Draw noise matrices with independent entries, or with the joint distribution of the family."""
+    """Draw noise matrices with independent entries, or with the joint distribution of the noise family."""
     sd = noise.sd
     if distribution.family == "wishart":
         return _wishart(distribution.parameters["degrees"], sd, stream, count)
@@ -349,7 +349,7 @@ def _laplace(stream: np.random.PCG64, count: int, entries: int) -> FloatArray:
 
 
 def _k_norm(dimension: int, stream: np.random.PCG64, count: int, entries: int) -> FloatArray:
-    """Draw coordinates, each with variance 1, of a vector with density proportional to exp(-|z|).
+    """Draw coordinates of a vector with density proportional to exp(-|z|), each scaled to variance 1.
 
     The length has a gamma distribution. The direction is uniform, like that of normal variates. The sum of squares of
     the coordinates that are not needed is a chi-square variate.
@@ -394,9 +394,9 @@ def noise_norm_quantile(
 ) -> float:
     """Simulate the 95% quantile of the operator norm of C E C', with C the noise map and E the noise.
 
-    It is the simulated norm of rank 0.95 (B+1) among B. A new norm exceeds it with probability exactly 5%, on average
-    over fingerprints, for any B. Large matrices get fewer draws, because their norm hardly varies unless the shifts or
-    means in C single out one direction.
+    The result is the norm of rank 0.95 (B+1) among B simulated norms. A new norm exceeds it with probability exactly
+    5%, on average over fingerprints, for any B. Large matrices get fewer draws, because their norm hardly varies unless
+    the shifts or means in C single out one direction.
     """
     if not noise:
         return 0.0
@@ -410,7 +410,7 @@ def noise_norm_quantile(
 
 
 def ensemble_edge(sd: FloatArray, noise_map: FloatArray, distribution: NoiseDistribution = _GAUSSIAN) -> float:
-    """Compute the edge of the spectrum of C E C' for many rows, where C is the identity or (v, identity).
+    """Approximate the edge of the spectrum of C E C' for large matrices, where C is the identity or (v, identity).
 
     The core of E has its edge at 2r, where r^2 is the largest row sum of its variances. With (e_n, e) the first row of
     E, the first column of C adds v e' + e v' + e_n v v'. The first two terms have the eigenvalues v.e +- |v||e|. An

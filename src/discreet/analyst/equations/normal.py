@@ -73,7 +73,7 @@ class Units:
             ) from None
 
     def mixture(self) -> FloatArray:
-        """Return the (d, d) matrix that maps scaled features z to features in original units over their half-ranges.
+        """Return the (d, d) matrix that maps scaled features z to original features divided by their half-ranges.
 
         Constants are left out. The matrix is the identity, except that an interaction also contains a multiple of the
         indicators of its category.
@@ -84,7 +84,7 @@ class Units:
         return out
 
     def prediction_terms(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        """Return the constant and the gains of a prediction from scaled features, in units of the target."""
+        """Return the constant and the slopes of a prediction from scaled features, in units of the target."""
         half = float(self.half[-1])
         slopes = theta[1:] if self.intercept else theta
         start = float(theta[0]) if self.intercept else float(theta @ self.shift[:-1])
@@ -92,13 +92,13 @@ class Units:
         return self.base + half * start - float(gains @ self.centre), gains
 
     def regressors(self, scaled: FloatArray) -> FloatArray:
-        """Return z without the constant, shape (rows, k), from features scaled by their declared bounds."""
+        """Compute the regressors z without the constant, shape (rows, k), from features scaled by declared bounds."""
         out: FloatArray = (scaled.T - self.centre) / self.scale + self.shift[:-1]
         return out
 
 
 def model_scales(design: Design, model: SubModel) -> tuple[FloatArray, FloatArray, tuple[tuple[int, int, float], ...]]:
-    """Return half-widths and midpoints of (features, target), and the multiples that interactions contain."""
+    """Return the half-widths and midpoints of (features, target), and the multiples of features inside interactions."""
     scales = scales_of(design, (*model.features, model.target))
     return np.array(scales.half), np.array(scales.mid), scales.taken
 
@@ -106,7 +106,7 @@ def model_scales(design: Design, model: SubModel) -> tuple[FloatArray, FloatArra
 def released_scaling(release: Release, model: SubModel) -> tuple[FloatArray, FloatArray]:
     """Return the released centres and scales of (features, target), in scaled units of the columns.
 
-    They are 0 and 1 unless the release scaled the rows privately or is by `staged`.
+    They are 0 and 1 unless the release scaled the rows privately or was made by `staged`.
     """
     positions = [*model.positions, model.target_position]
     if release.staged is not None:
@@ -121,7 +121,7 @@ def released_scaling(release: Release, model: SubModel) -> tuple[FloatArray, Flo
 
 
 def declared_widths(design: Design, features: Sequence[str]) -> list[float | None]:
-    """Return the declared width of each slope's column, or None for an indicator or a basis function."""
+    """Return the declared width of the column of each slope, with None for indicators and basis functions."""
     return [
         column.bounds[1] - column.bounds[0]
         if isinstance(column, Numeric | Interaction) and column.bounds is not None
@@ -163,7 +163,7 @@ def check_moments(release: Release, what: str) -> None:
 def check_sums(release: Release, model: SubModel, *, moved: bool) -> None:
     """Raise if the release lacks a sum that the model needs.
 
-    With `moved` the model moves columns to another origin and needs their sums.
+    With `moved`, the model shifts columns to another origin and therefore needs their sums.
     """
     check_moments(release, "this model")
     if release.noise.sigma.keys() >= set(BLOCKS):
@@ -196,7 +196,7 @@ def _model_kind(release: Release, model: SubModel, block: str) -> str:
 
 
 def counted_rows(release: Release) -> tuple[Number, float]:
-    """Return the released number of rows and the standard deviation of its noise: 0 if the number is public."""
+    """Return the released number of rows and the standard deviation of its noise (0 if the number is public)."""
     count = released_count(release)
     return (NO_COUNT, 0.0) if count is None else (count.value, count.sd)
 
@@ -244,7 +244,7 @@ class NormalEquations(Units):
 
     @property
     def integer_gram(self) -> BigIntArray:
-        """Integer Gram of the regressors, shape (k, k)."""
+        """Integer Gram matrix of the regressors, shape (k, k)."""
         return self.whole[:-1, :-1]
 
     @property
@@ -260,7 +260,7 @@ class NormalEquations(Units):
 
     @property
     def A(self) -> FloatArray:
-        """Gram of the regressors, shape (k, k)."""
+        """Gram matrix of the regressors, shape (k, k)."""
         return self.moments[:-1, :-1]
 
     @property
@@ -275,7 +275,7 @@ class NormalEquations(Units):
 
 
 def normal_equations(release: Release, model: SubModel) -> NormalEquations:
-    """Form the normal equations of a model from the release."""
+    """Form the normal equations of a model from a release."""
     half, mid, taken = model_scales(release.design, model)
     centre, scale = released_scaling(release, model)
     features = released_columns(release.design, model.features)
@@ -342,7 +342,7 @@ def _signed(column: Column) -> bool:
 
 
 def _in_units(release: Release, positions: npt.NDArray[np.int_]) -> FloatArray:
-    """Return one unit of each released column (1, features, target) in units of z.
+    """Return the size of one unit of each released column (1, features, target), measured in units of z.
 
     For weighted rows it is the radius, except that the unit of the target is already its bound.
     """
@@ -351,7 +351,7 @@ def _in_units(release: Release, positions: npt.NDArray[np.int_]) -> FloatArray:
 
 
 def _fourth(release: Release, model: SubModel) -> FloatArray | None:
-    """Return the sums with fourth powers of weights if the release has them for all regressors of the model."""
+    """Return the sums with weights to the fourth power, or None unless released for all regressors of the model."""
     if release.scaling is None or not release.scaling.fourth or release.design.target in model.features:
         return None
     size, unit, indices = len(release.columns) - 1, release.noise.unit, [0, *model.positions]

@@ -36,7 +36,7 @@ def in_double(value: float) -> Number:
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """Linear combinations l'theta of the k scaled coefficients, m of them, reported in original units."""
+    """The m linear combinations l'theta of the k scaled coefficients, reported in original units."""
 
     names: tuple[str, ...]
     estimates: FloatArray  # shape (m,)
@@ -52,7 +52,7 @@ class Contrasts:
 
     @cached_property
     def nuisances(self) -> tuple[Nuisance, ...]:
-        """The coefficients that a test of each combination leaves free."""
+        """For each combination, the coefficients that its test leaves free."""
         # many small matrices one after another
         with one_blas_thread():
             return nuisances(self.inference, self.L)
@@ -62,7 +62,7 @@ class Contrasts:
         return tuple(nuisance.kappa for nuisance in self.nuisances)
 
     def critical(self, level: float) -> float:
-        """Return the critical value of a separate interval."""
+        """Return the critical value of an interval for one combination alone."""
         return critical_value(level, self.family, self.inference.df)
 
     def covariance(self) -> FloatArray:
@@ -93,13 +93,13 @@ class Contrasts:
         return self._each(np.divide(self.terms.privacy, total, out=np.zeros_like(total), where=total > 0))
 
     def ratios(self, values: FloatArray) -> NamedValues[Number]:
-        """Return (estimate - value) / standard error of each combination."""
+        """Return (estimate - value) / standard error for each combination."""
         sd = np.sqrt(self.terms.q0)
         distance = (self.estimates - values) / self.scale
         return self._each(np.divide(distance, sd, out=np.zeros_like(sd), where=sd > 0))
 
     def statistics(self, values: FloatArray) -> NamedValues[Number]:
-        """Return the score statistic of each hypothesised value, with the sign of estimate - value."""
+        """Return the score statistic for each hypothesised value, with the sign of estimate - value."""
         return self._each(self._scores(values))
 
     def _scores(self, values: FloatArray) -> FloatArray:
@@ -113,12 +113,12 @@ class Contrasts:
         return -np.sign(u) * np.sqrt(squares)
 
     def tail_probabilities(self, values: FloatArray) -> NamedValues[Number]:
-        """Return two-sided p-values of the score statistics, adjusted by kappa for the free coefficients."""
+        """Return two-sided p-values of the score statistics, adjusted for the coefficients left free."""
         plain = [tail_probability(t, self.family, self.inference.df) for t in self._scores(values).tolist()]
         return self._each(np.array([reference_tail(p, kappa, 1) for p, kappa in zip(plain, self._kappas, strict=True)]))
 
     def intervals(self, z: float) -> NamedValues[Interval]:
-        """Return confidence sets at the critical value z.
+        """Return confidence sets at the critical value `z`.
 
         Each set contains the values whose p-value is at least the two-sided tail probability of z.
         """
@@ -129,7 +129,7 @@ class Contrasts:
         return NamedValues(self.names, out)
 
     def _widened(self, alpha: float) -> tuple[ContrastTerms, FloatArray]:
-        """Return terms widened for the free coefficients, and the critical value of each combination."""
+        """Return the variance terms, widened for the free coefficients, and the critical value of each combination."""
         terms = self.terms
         z = np.array([self.critical(1 - level_given(alpha, kappa, 1)) for kappa in self._kappas])
         with np.errstate(over="ignore", invalid="ignore"):
@@ -150,14 +150,14 @@ def read_each(
     read: Callable[[Contrasts], NamedValues[Value]],
     without: Callable[[NotEstimable], Value],
 ) -> NamedValues[Value]:
-    """Apply `read` to the combinations, or return the same NotEstimable result for each of them."""
+    """Apply `read` to the combinations, or return the result of `without` for every name if they are not estimable."""
     return NamedValues[Value].constant(names, without(about)) if isinstance(about, NotEstimable) else read(about)
 
 
 def contrasts(
     inference: ScoreInference, names: Sequence[str], L: FloatArray, estimates: FloatArray, family: Family
 ) -> Contrasts | NotEstimable:
-    """Build combinations from weights L in original units, shape (m, k)."""
+    """Build linear combinations in original units from their weights `L` on the scaled coefficients, shape (m, k)."""
     largest = np.abs(L).max(axis=1, initial=0.0)
     if not np.isfinite(largest).all():
         return TOO_WIDE
@@ -220,7 +220,7 @@ def simultaneous_value(about: Contrasts, level: float, way: Simultaneous, digest
 def simultaneous_tails(
     about: Contrasts, pvalues: NamedValues[Number], way: Simultaneous, digest: str
 ) -> NamedValues[Number]:
-    """Adjust p-values: the smallest 1 - level at which the simultaneous sets exclude the tested value."""
+    """Return simultaneous p-values: the smallest 1 - level at which the simultaneous sets exclude the tested value."""
     largest = _largest(about, digest) if _drawn(about, way) else None
 
     def together(p: float) -> float:
@@ -234,12 +234,12 @@ def simultaneous_tails(
 
 
 def _drawn(about: Contrasts, way: Simultaneous) -> bool:
-    """Return whether the critical value is simulated instead of Bonferroni's."""
+    """Return whether the critical value is simulated rather than Bonferroni's."""
     return way == "max-t" and len(about.names) > 1 and about.family != "laplace"
 
 
 def _largest(about: Contrasts, digest: str) -> FloatArray:
-    """Draw the largest standardised errors, in ascending order, shape (draws,)."""
+    """Simulate the maximum of the standardised errors, and return the sorted draws, shape (draws,)."""
     from scipy.special import chdtri
 
     stream = seeded_stream("max-t", digest)
@@ -252,7 +252,10 @@ def _largest(about: Contrasts, digest: str) -> FloatArray:
 
 
 def _root(about: Contrasts) -> FloatArray:
-    """Return a root of the correlation matrix, shape (m, m). Combinations with variance 0 are independent."""
+    """Return a square root of the correlation matrix, shape (m, m).
+
+    Combinations with variance 0 are treated as independent of the others.
+    """
     covariance = about.L @ about.inference.covariance @ about.L.T
     sd = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     sd[sd == 0] = 1.0
@@ -277,7 +280,7 @@ def _root(about: Contrasts) -> FloatArray:
 
 
 def noise_known_beforehand(distribution: NoiseDistribution) -> bool:
-    """Return whether all noise was added to the published coefficients, with a distribution free of the data."""
+    """Return whether all noise was added to the published coefficients, with a distribution independent of the data."""
     return set(distribution.sigma) == {"coefficients"} and distribution.family == "discrete-gaussian"
 
 

@@ -1,4 +1,4 @@
-"""Allow for the uncertainty about the other coefficients in tests of some of them."""
+"""Tests of some coefficients that allow for the uncertainty about the others."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _AT_ONCE: Final = 2**23  # maximum number of entries in the bases of one batch o
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """The matrices S of m combinations of k coefficients."""
+    """Matrices S by which the score variances of m combinations grow along steps of the k coefficients."""
 
     noise: EntryNoise  # F, shape (p, p)
     steps: FloatArray  # R, shape (k, p)
@@ -49,7 +49,7 @@ class Growth:
         return len(self.weights)
 
     def some(self, which: slice) -> Growth:
-        """Select some of the combinations."""
+        """Select a slice of the combinations."""
         return Growth(self.noise, self.steps, self.weights[which], self.variance[which], self.fixed[which])
 
     @cached_property
@@ -59,13 +59,13 @@ class Growth:
 
     @cached_property
     def _diagonal(self) -> FloatArray:
-        """Diagonal of each K(w), shape (m, p)."""
+        """Diagonal of the matrix K(w) of each combination, shape (m, p)."""
         w = self.weights
         diagonal: FloatArray = w**2 @ self.noise.variance + 2 * self.noise.shared * w[:, :1] * w
         return diagonal
 
     def pulled(self, t: FloatArray) -> FloatArray:
-        """Compute R K(w) t / sigma^2 for b vectors t per combination, from shape (m, b, p) to (m, b, k)."""
+        """Compute R K(w) t / sigma^2 for b vectors t of each combination, with shape (m, b, k) from shape (m, b, p)."""
         w = self.weights[:, None, :]
         form = w * ((w * t) @ self._off) + self._diagonal[:, None, :] * t
         if self.noise.copies:
@@ -82,7 +82,7 @@ class Growth:
 
 
 class Reduced(NamedTuple):
-    """The matrices S restricted to the span of a few vectors and diagonalised."""
+    """The matrices S of m combinations, restricted to the span of a few vectors and diagonalised."""
 
     values: FloatArray  # eigenvalues, ascending, shape (m, q)
     starts: FloatArray  # start vectors in the eigenvector coordinates, shape (m, b, q)
@@ -95,7 +95,7 @@ def runs(size: int, combinations: int) -> list[slice]:
 
 
 def reduced(growth: Growth, starts: FloatArray) -> Reduced | None:
-    """Restrict each S to the Krylov space of its start vectors, shape (m, b, k).
+    """Restrict the matrix S of each combination to the Krylov space of its start vectors, shape (m, b, k).
 
     Components along the fixed vector are ignored. A random start vector is added so that no direction is missed.
     Return None if convergence would need too many vectors.
@@ -127,7 +127,10 @@ def reduced(growth: Growth, starts: FloatArray) -> Reduced | None:
 
 
 def largest_growth(noise: Noise, steps: FloatArray, weights: FloatArray, variance: FloatArray) -> FloatArray:
-    """Compute the largest eigenvalue of every S with nothing held fixed, shape (m,). Arguments are as in `Growth`."""
+    """Compute the largest eigenvalue of the matrix S of each combination, with no direction held fixed, shape (m,).
+
+    Arguments are as in `Growth`.
+    """
     size = len(steps)
     out = np.empty(len(weights))
     for run in runs(size, len(weights)):
@@ -146,8 +149,8 @@ def largest_growth(noise: Noise, steps: FloatArray, weights: FloatArray, varianc
 def growth_bound(noise: Noise, weights: FloatArray, largest: FloatArray) -> FloatArray:
     """Compute an upper bound of sigma^2 times the largest eigenvalue of S, shape (...,).
 
-    The largest eigenvalue of R K R' is at most the product of the largest eigenvalues of K and R'R. For K it is at most
-    the largest diagonal entry plus the norm of the rest. `largest` is the largest eigenvalue of R'R.
+    The largest eigenvalue of R K R' is at most the product of the largest eigenvalues of K and R'R. That of K is at
+    most its largest diagonal entry plus the norm of the rest. `largest` is the largest eigenvalue of R'R.
     """
     if not isinstance(noise, EntryNoise):
         exact: FloatArray = largest * np.linalg.eigvalsh(product_covariance(noise, weights))[..., -1]
@@ -173,8 +176,8 @@ def _settled(inside: FloatArray, width: int) -> bool:
 def _orthonormal(vectors: FloatArray, known: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return an orthonormal basis of the span of a few vectors, shape (m, b, k), and their coordinates in it.
 
-    The input must be orthogonal to `known` up to rounding. The basis is orthogonal to it even if the input is short. A
-    linearly dependent vector becomes 0.
+    The vectors must be orthogonal to `known` up to rounding. The basis is orthogonal to `known` even if they are short.
+    A linearly dependent vector becomes 0.
     """
     out, coordinates = _one_by_one(vectors)
     out -= (out @ known.transpose(0, 2, 1)) @ known
@@ -248,21 +251,24 @@ class Nuisance:
 
     @property
     def kappa(self) -> float:
-        """How well the free coefficients are determined, as defined above. It is infinite if noise hides none."""
+        """Measure of how well the free coefficients are determined, infinite if noise hides none of them."""
         if not self.growth.any():
             return math.inf
         largest = _largest_lowered(self.growth, self.here)
         return 1 / largest if largest > 0 else math.inf
 
     def statistic(self, u: float, variance: float) -> float:
-        """Return the smallest c that keeps a value at distance u from the estimate, with variance q(u)."""
+        """Return the smallest squared critical value that does not reject a value at distance `u` from the estimate.
+
+        `variance` is q(u), the score variance at that value.
+        """
         if not self.growth.any():
             return u * u / variance
         edge = self.sigma * abs(u) * (self.here + u * self.along)
         return u * u / _largest_of_arrow(variance, u * u * self.growth, edge)
 
     def widened(self, c: float) -> tuple[float, float, float]:
-        """Return what the free step adds to q0, q1 and q2 at the squared critical value c.
+        """Return the amounts that the free coefficients add to q0, q1 and q2 at the squared critical value `c`.
 
         q2 is infinite if every value is kept.
         """
@@ -304,7 +310,7 @@ def _largest_of_arrow(corner: float, diagonal: FloatArray, edge: FloatArray) -> 
 
 
 def _root(is_above: Callable[[float], bool], low: float, high: float) -> float:
-    """Bisect for the point in (low, high] from which `is_above` is true, to the last digits of a double."""
+    """Find by bisection the point in (low, high] above which `is_above` is true, to double precision."""
     with np.errstate(divide="ignore", invalid="ignore"):
         while (middle := (low + high) / 2) > low and high - low > _LAST_DIGITS * high:
             low, high = (low, middle) if is_above(middle) else (middle, high)
@@ -312,7 +318,7 @@ def _root(is_above: Callable[[float], bool], low: float, high: float) -> float:
 
 
 def nuisances(inference: ScoreInference, L: FloatArray) -> tuple[Nuisance, ...]:
-    """Set up the free coefficients for a separate test of each row of L, shape (m, k)."""
+    """Return a `Nuisance` for the separate test of each row of `L`, shape (m, k)."""
     root = covariance_root(inference)
     toward = L @ inference.covariance
     total = (toward * L).sum(axis=1)[:, None]
@@ -362,7 +368,7 @@ def nuisance(
     root: CovarianceRoot,
     sigma2: float | None = None,
 ) -> Nuisance:
-    """Set up the coefficients that the hypotheses L theta = c leave free, for one combination l'theta.
+    """Return the `Nuisance` of a combination l'theta, for the coefficients that the hypotheses L theta = c leave free.
 
     L must have full rank, shape (m, k), and l must be in the span of its rows. `step` is v, the change of the
     coefficients per unit of the combination. `sigma2` is the variance of the combination, by default from the
@@ -425,7 +431,7 @@ def tail_given(x: float, kappa: float, count: int) -> float:
 
 
 def _integral(x: float, kappa: float, count: int) -> float:
-    """Integrate the density above x, divided by exp(-x/2), with y = kappa sin(phi)^2 for a smooth integrand."""
+    """Compute exp(x/2) times the integral of the density above x, by substituting y = kappa sin(phi)^2."""
     far = min(1.0, (x + _FAR + 4 * count) / kappa)
     low, high = math.asin(math.sqrt(x / kappa)), math.asin(math.sqrt(far))
     phi = low + (high - low) * _SHARES
@@ -437,7 +443,7 @@ def _integral(x: float, kappa: float, count: int) -> float:
 
 @lru_cache(maxsize=1024)
 def level_given(alpha: float, kappa: float, count: int) -> float:
-    """Return the chi-square tail probability at the upper alpha quantile of the statistic given kappa, at least alpha.
+    """Return the chi-square tail probability at the upper `alpha` quantile of the statistic, given kappa.
 
     >>> round(level_given(0.05, 1e9, 1), 4), round(level_given(0.05, 4.0, 1), 3)
     (0.05, 0.132)

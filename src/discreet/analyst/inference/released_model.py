@@ -1,4 +1,4 @@
-"""Read the model of a release that publishes coefficients instead of sums."""
+"""Models of releases that publish coefficients instead of sums."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OTHER_MECHANISM: Final = "make a release with 'gaussian' or another mechanism t
 
 
 def check_declared(release: Release, model: SubModel, spec: PenaltySpec) -> None:
-    """Raise unless the model is the declared one."""
+    """Raise unless the model is the declared model."""
     design = release.design
     differs = {
         "target": model.target != design.target,

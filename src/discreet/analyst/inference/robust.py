@@ -1,4 +1,4 @@
-"""Read the residual sums of a release for robust standard errors."""
+"""Residual sums of a release, for robust standard errors."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def checked_robust_type(release: Release, name: object, also: tuple[str, ...] = 
 def robust_basis(
     release: Release, model: SubModel, penalty: Penalty, basis: ErrorBasis, robust_type: RobustType = "HC1"
 ) -> ErrorBasis:
-    """Return the error basis with the released residual sums added."""
+    """Add the released residual sums to the inputs of the standard errors."""
     held = needed_residuals(release, model, penalty)
     return replace(
         basis,
@@ -112,7 +112,7 @@ def robust_basis(
 def clustered_basis(
     release: Release, model: SubModel, penalty: Penalty, basis: ErrorBasis | NotEstimable
 ) -> ErrorBasis | NotEstimable:
-    """Return the basis of robust or clustered errors where plain errors do not apply, and `basis` otherwise.
+    """Return the inputs of robust or clustered errors if plain errors do not apply, and `basis` otherwise.
 
     Return NotEstimable if plain errors do not apply and the release lacks residual sums. Plain errors do not apply to
     clusters, to sampling weights, or to weighted rows without their fourth-power sums.
@@ -149,7 +149,7 @@ def sample_factor(release: Release, rows: float, coefficients: int) -> float:
 
 
 def has_ratio_spread(fit: Fit) -> bool:
-    """Return whether the interval of R^2 uses the released squares of residuals."""
+    """Return whether the interval of R^2 uses a released sum that allows for rows that are not Gaussian."""
     basis = fit._inputs.basis
     return isinstance(basis, ErrorBasis) and basis.ratio_square is not None
 
@@ -182,7 +182,7 @@ def held_residuals(release: Release, model: SubModel, penalty: Penalty) -> HeldR
 
 
 def needed_residuals(release: Release, model: SubModel, penalty: Penalty) -> HeldResiduals:
-    """Return the residual sums of this model. Raise an error that lists the released models if it is not one."""
+    """Return the residual sums of this model, or raise an error that lists the models for which they were released."""
     if release.residuals is None:
         raise ModelError(
             "robust standard errors need sums of squared residuals, which this release does not have",
@@ -211,7 +211,7 @@ def models_held(release: Release) -> str:
 
 
 def residual_bound(fit: Fit) -> float:
-    """Return the bound at which residuals of a robust fit were clipped, in units of its target, or NaN."""
+    """Return the bound at which residuals of a robust fit were clipped, in units of its target, or NaN without one."""
     release = fit.release
     held = held_residuals(release, fit.model, fit.penalty)
     target = release.design.columns[fit.target]

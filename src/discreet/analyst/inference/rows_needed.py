@@ -1,4 +1,4 @@
-"""Forecast from the release how many rows a coefficient would need for a bounded confidence set."""
+"""Forecast of the number of rows that a coefficient would need for a bounded confidence set."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def rows_needed_text(factor: float | None) -> str:
 
 
 def rows_factors(equations: NormalEquations, L: FloatArray, z: float, digest: str) -> tuple[float | None, ...]:
-    """Return the smallest listed factor of the row count at which each combination is bounded in 90% of tables.
+    """Return for each combination the smallest listed factor of the row count that bounds its set in 90% of tables.
 
     A simulated table has the released sums minus a new noise draw. Draws whose sums are not positive definite are
     impossible and are rejected. The rest are weighted by the inverse root of the Gram determinant, so that a weakest
@@ -59,7 +59,7 @@ def rows_factors(equations: NormalEquations, L: FloatArray, z: float, digest: st
 
 @dataclass(eq=False)
 class _Forecast:
-    """Fractions of simulated tables with bounded sets by factor, cached for all combinations."""
+    """Fractions of simulated tables in which the set of each combination is bounded, cached by factor."""
 
     equations: NormalEquations
     L: FloatArray
@@ -88,7 +88,7 @@ class _Forecast:
         self.weights = weights / weights.sum() if len(weights) else weights
 
     def smallest(self, row: int) -> float | None:
-        """Find by bisection the smallest factor of the row count that bounds a combination in enough tables."""
+        """Find by bisection the smallest factor of the row count that bounds a combination's set in enough tables."""
         low, high = 0, len(FACTORS)
         while low < high:
             middle = (low + high) // 2
@@ -99,7 +99,7 @@ class _Forecast:
         return FACTORS[low] if low < len(FACTORS) else None
 
     def share(self, factor: float) -> FloatArray:
-        """Return the fraction of tables that bound each combination, shape (m,)."""
+        """Return the fraction of tables in which the set of each combination is bounded, shape (m,)."""
         if factor not in self.shares:
             noise = self.then - factor * self.now
             sums = factor * self.sums + self.C @ noise @ self.C.T
@@ -111,7 +111,7 @@ class _Forecast:
 
 
 def bounded(scores: Sequence[ScoreInference | None], L: FloatArray, z: float) -> npt.NDArray[np.bool_]:
-    """Return whether the set of each combination is bounded at z in each table, shape (tables, m).
+    """Return whether the set of each combination in each table is bounded at the critical value `z`, shape (tables, m).
 
     The set of l'theta is bounded if z^2 times the growth of the score variance along every unit direction of the
     coefficients is less than the variance at the estimate. Poorly determined other coefficients would lower the

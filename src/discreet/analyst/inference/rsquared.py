@@ -45,7 +45,7 @@ NO_VARIANCE: Final = "the noise outweighs the variance of the target at this bud
 
 @dataclass(frozen=True, eq=False)
 class VarianceRatio:
-    """RSS' and TSS' of a fit, and the covariance of their errors."""
+    """Noise-corrected RSS / (n - k) and TSS / (n - 1) of a fit, and the covariance of their errors."""
 
     residual: float  # RSS' of the scaled target
     total: float  # TSS' of the scaled target
@@ -58,7 +58,7 @@ class VarianceRatio:
 def variance_ratio(
     inference: ScoreInference, equations: NormalEquations, ratio_square: tuple[float, float] | None = None
 ) -> VarianceRatio:
-    """Compute RSS' and TSS' of an unpenalised fit with more rows than coefficients.
+    """Compute the noise-corrected variances RSS' and TSS' of an unpenalised fit with more rows than coefficients.
 
     `ratio_square` holds rho and the noisy sum S of a robust release. If omitted, rows are assumed to be Gaussian.
     """

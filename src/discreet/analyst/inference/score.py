@@ -26,7 +26,7 @@ from discreet.exact.arrays import FloatArray
 
 
 def weighted_middle(equations: NormalEquations, gram: FloatArray) -> FloatArray:
-    """Return the middle M, shape (k, k), from a positive definite Gram."""
+    """Return the middle matrix M of the sandwich, shape (k, k), from a positive definite Gram matrix."""
     fourth = equations.fourth
     if fourth is None:
         return gram
@@ -75,7 +75,7 @@ _LEAST_OF_PRIOR: Final = 0.09
 
 @dataclass(frozen=True, eq=False)
 class Middle:
-    """The released middle of the sandwich for k coefficients."""
+    """The released middle matrix of the sandwich for k coefficients."""
 
     released: FloatArray  # M~, shape (k, k)
     variance: FloatArray  # variances of the independent entries of its noise, shape (k, k)
@@ -83,20 +83,20 @@ class Middle:
 
     @cached_property
     def definite(self) -> FloatArray:
-        """The nearest positive semidefinite matrix, shape (k, k)."""
+        """The positive semidefinite matrix nearest to `released`, shape (k, k)."""
         values, vectors = np.linalg.eigh(self.released)
         return cast("FloatArray", (vectors * np.maximum(values, 0.0)) @ vectors.T)
 
     @cached_property
     def _root(self) -> FloatArray | None:
-        """Cholesky factor of the plain middle, or None if it is not positive definite."""
+        """Cholesky factor of `plain`, or None if `plain` is not positive definite."""
         try:
             return cast("FloatArray", np.linalg.cholesky(self.plain))
         except np.linalg.LinAlgError:
             return None
 
     def along(self, rows: FloatArray) -> FloatArray:
-        """Estimate the sampling variance of the score along each row, from shape (m, k) to shape (m,)."""
+        """Estimate the sampling variance of the score in the direction of each row of `rows`, shape (m,)."""
         definite = _forms(rows, self.definite)
         if self._root is None:
             return definite
@@ -104,7 +104,7 @@ class Middle:
         return _believed(mean, self.noise(rows), _forms(rows, self.plain), _UP)
 
     def joint(self) -> FloatArray:
-        """Return the middle for joint tests, shape (k, k)."""
+        """Return the middle matrix for joint tests, shape (k, k)."""
         root = self._root
         if root is None:
             return self.definite
@@ -122,7 +122,7 @@ class Middle:
 
 
 def _believed(values: FloatArray, noise: FloatArray, plain: FloatArray, up: float) -> FloatArray:
-    """Shrink noisy values towards the plausible range by the rule above.
+    """Move noisy values towards the plausible range, from `plain` to ten times `plain`, by multiples of their noise.
 
     >>> ones = np.ones(5)
     >>> _believed(np.array([-5.0, -1.0, 4.0, 11.0, 14.0]), 1.5 * ones, ones, 1.0).tolist()
@@ -195,7 +195,7 @@ class ScoreInference:
 
     @property
     def expected_s2(self) -> float:
-        """Expected residual variance given its noisy estimate and that it is not negative, for prediction intervals.
+        """Expected residual variance given its noisy estimate and that it cannot be negative, for prediction intervals.
 
         The width of an interval is proportional to the root of the variance, so the plain estimate would be too small
         on average.
@@ -214,13 +214,13 @@ class ScoreInference:
         return self.sampling + self.privacy
 
     def sampling_along(self, L: FloatArray) -> FloatArray:
-        """Return the sampling variance of each row l'theta~ of L, shape (m,)."""
+        """Return the sampling variance of l'theta~ for each row l of `L`, shape (m,)."""
         if self.middle is None:
             return _score_forms(L, self.sampling)
         return self.correction * self.middle.along(L @ self.inverse)
 
     def for_one(self, combination: FloatArray) -> ScoreInference:
-        """Use the sampling variance of one combination's own confidence set along that combination.
+        """Replace the sampling variance along one combination by that of its own confidence set.
 
         The covariance of the other coefficients given the combination does not change.
         """
@@ -270,9 +270,9 @@ class _Ridge(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A fitted line: the estimate with the sums that its errors need.
+    """A fitted line, with the sums that its standard errors need.
 
-    `prior` is a residual variance that another released number suggests, if there is one.
+    `prior` is an estimate of the residual variance from another released number, or None.
     """
 
     estimate: FloatArray
@@ -316,7 +316,7 @@ class _Line(NamedTuple):
 
 
 def _towards(prior: float, residual: float, noise: float, rows: float) -> float:
-    """Return a noisy residual variance moved towards another estimate of it, by the share of noise in it.
+    """Shrink a noisy residual variance towards the estimate `prior`, more strongly the noisier it is.
 
     Half a standard deviation of the remaining noise is added, because a variance that is too small loses coverage.
 
@@ -334,7 +334,7 @@ def _towards(prior: float, residual: float, noise: float, rows: float) -> float:
 def score_inference(
     equations: NormalEquations, theta: Sequence[Fraction], penalty_diagonal: FloatArray
 ) -> ScoreInference:
-    """Set up the covariance of the score at the estimate.
+    """Compute the covariance of the score at the estimate, and the residual variance.
 
     With H the inverse of A~ + diag(penalty), the residual sum at the estimate is smaller than at the true coefficients
     by tr((2H - H A~ H) Omega) on average, so that
@@ -367,7 +367,7 @@ def score_inference(
 
 
 def score_from_sums(sums: FloatArray, nobs: float, C: FloatArray, noise: Noise) -> ScoreInference | None:
-    """Compute `score_inference` without a penalty from sums of (z, target) in double precision, shape (k+1, k+1).
+    """Compute `score_inference` without a penalty, from sums of products of (z, target) as doubles, shape (k+1, k+1).
 
     C maps the noise of the released sums of (1, features, target), as in `noise_map`. Return None if the sums determine
     no line.
@@ -391,7 +391,7 @@ def score_from_sums(sums: FloatArray, nobs: float, C: FloatArray, noise: Noise) 
 
 
 def stacked(scores: Sequence[ScoreInference]) -> ScoreInference:
-    """Stack the inference of several tables about the same coefficients along a first axis, for `contrast_terms`."""
+    """Stack inferences about the same coefficients from several tables along a first axis, for `contrast_terms`."""
     return replace(
         scores[0],
         contrast=np.array([score.contrast for score in scores]),
@@ -402,7 +402,7 @@ def stacked(scores: Sequence[ScoreInference]) -> ScoreInference:
 
 
 def noise_map(equations: NormalEquations) -> FloatArray:
-    """Return C, with which noise F in the sums of (1, features, target) enters the sums of (z, target) as C F C'.
+    """Return the matrix C such that noise F in the sums of (1, features, target) adds C F C' to those of (z, target).
 
     C has shape (k+1, p). In a model without intercept it moves the sums to the origin of the original units.
     """
@@ -411,12 +411,12 @@ def noise_map(equations: NormalEquations) -> FloatArray:
 
 
 def is_identity(C: FloatArray) -> bool:
-    """Return whether noise enters unchanged, because the model has an intercept."""
+    """Return whether C is the identity, as in a model with an intercept."""
     return bool(C.shape[0] == C.shape[1])
 
 
 def _definite(A: FloatArray, penalty_diagonal: FloatArray) -> FloatArray:
-    """Return the Gram matrix A for the error covariance, plus the ridge if noise made A indefinite."""
+    """Return the Gram matrix A for the error covariance, with the ridge added if noise made A indefinite."""
     return A if np.linalg.eigvalsh(A)[0] > 0 else A + np.diag(penalty_diagonal)
 
 

@@ -1,4 +1,4 @@
-"""Tests of whole terms: analysis of variance, pairwise levels, inflation factors, AIC and BIC."""
+"""Tests and diagnostics of terms: analysis of variance, comparisons of levels, variance inflation, AIC and BIC."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class TermTest:
 
 
 class Anova(Mapping[str, TermTest]):
-    """Tests of the declared columns of a model, each given all the others, by name.
+    """Tests of each declared column of a model given all the others, by column name.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class Anova(Mapping[str, TermTest]):
 
 
 def term_sum(theta: FloatArray, H: FloatArray, L: FloatArray) -> float:
-    """Compute the sum of squares of the combinations L of theta, with H the inverse Gram."""
+    """Compute the sum of squares of the combinations L of theta, with H the inverse Gram matrix."""
     own = L @ theta
     return float(own @ np.linalg.solve(L @ H @ L.T, own))
 
@@ -189,7 +189,7 @@ def _shown(value: Number) -> str:
 
 
 def inflation_factors(equations: NormalEquations) -> FloatArray:
-    """Compute the variance inflation factor of each slope, shape (d,). The Gram must be positive definite."""
+    """Compute the variance inflation factor of each slope, shape (d,). The Gram matrix must be positive definite."""
     A, H = equations.A, inverse_gram(equations, np.zeros(len(equations.A)))
     if equations.intercept:
         A, H = A[1:, 1:] - np.outer(A[0, 1:], A[0, 1:]) / A[0, 0], H[1:, 1:]
@@ -258,11 +258,11 @@ class Likelihood:
 
     @property
     def noise_coefficients(self) -> float:
-        """Number of coefficients to which the fitted noise is equivalent, r = tr(H V) / s^2."""
+        """Number r = tr(H V) / s^2 of irrelevant coefficients that would lower the residual sum as much as noise."""
         return self.followed * (self.rows - self.coefficients) / (self.residual + self.followed)
 
     def criterion(self, price: float) -> Number:
-        """Compute -2 llf + price (k + r) - r. The price is 2 for AIC and log n for BIC."""
+        """Compute -2 llf + `price` (k + r) - r. The price is 2 for AIC and log n for BIC."""
         return mapped(
             self.llf, lambda llf: -2 * llf + price * self.coefficients + (price - 1) * self.noise_coefficients
         )
@@ -401,7 +401,7 @@ def level_pairs(design: Design, term: object, names: Sequence[str], features: Se
 
 
 def where_they_hold(design: Design, term: str, features: Sequence[str]) -> str:
-    """Describe at which values of other columns the differences hold, if the factor has interactions.
+    """Describe the values of other columns at which the differences hold, if the factor has interactions.
 
     >>> columns = {"y": (0, 1), "age": (20, 80), "g": ["a", "b"], "ag": {"formula": "age:g"}}
     >>> print(where_they_hold(Design("y", columns), "g", ["age", "g", "ag"]))
@@ -433,7 +433,7 @@ def where_they_hold(design: Design, term: str, features: Sequence[str]) -> str:
 
 
 def pairwise_test(term: str, each: ContrastTest, way: Simultaneous, digest: str, note: str = "") -> PairwiseTest:
-    """Combine the separate tests of all pairs."""
+    """Add simultaneous p-values to the separate tests of all pairs."""
     about = each.contrasts
     adjusted = read_each(
         about, tuple(each.effect), lambda contrasts: simultaneous_tails(contrasts, each.pvalue, way, digest), p_without

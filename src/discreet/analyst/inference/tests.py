@@ -1,4 +1,4 @@
-"""Linear hypotheses: parsing and score tests."""
+"""Parsing and score tests of linear hypotheses."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _tokens(text: str, names: Sequence[str]) -> list[str | float | _Name]:
 
 
 def _side(tokens: Sequence[str | float | _Name], text: str, names: Sequence[str]) -> tuple[FloatArray, float]:
-    """Return the weights and the constant of one side, a sum of terms `number`, `name` or `number*name`."""
+    """Return the weights and the constant of one side of an equation, a sum of `number`, `name` or `number*name`."""
     weights, constant = np.zeros(len(names)), 0.0
     rest = list(tokens)
     first = True
@@ -218,7 +218,7 @@ ALTERNATIVES: Final[tuple[Alternative, ...]] = get_args(Alternative)
 
 
 def checked_alternative(name: object) -> Alternative:
-    """Return the name of the alternative, and raise if it is unknown."""
+    """Return the name of the alternative, or raise if it is unknown."""
     for known_name in ALTERNATIVES:
         if isinstance(name, str) and name == known_name:
             return known_name
@@ -398,9 +398,9 @@ def _sided(two: NamedValues[Number], scores: NamedValues[Number], alternative: A
 
 
 def joint_test(about: Contrasts | NotEstimable, claims: Hypotheses, *, use_f: bool) -> JointTest:
-    """Test all hypotheses jointly with the covariance under the hypotheses.
+    """Test all hypotheses jointly, with the covariance under the hypotheses.
 
-    With pure-epsilon noise the p-value is at least Bonferroni's for the separate principal errors.
+    With pure-epsilon noise the p-value is at least Bonferroni's bound for the largest standardised error.
     """
     from scipy.special import chdtrc, fdtrc
 
@@ -427,7 +427,7 @@ def joint_test(about: Contrasts | NotEstimable, claims: Hypotheses, *, use_f: bo
 
 
 def open_coefficients(about: Contrasts, distance: FloatArray) -> tuple[float, float]:
-    """Return the joint score statistic, and the kappa that its reference distribution depends on."""
+    """Return the joint score statistic, allowing for free coefficients, and the kappa of its reference distribution."""
     inference, L = about.inference, about.L
     if len(L) == 1:
         inference = inference.for_one(L[0])

@@ -52,7 +52,7 @@ _DRAWN_WIDTHS: Final = 1.1  # plotted multiple of the target's range; values bey
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One line of the plot, in the units of its panel."""
+    """One effect of a coefficient plot, in the units of its panel."""
 
     name: str
     estimate: float | None  # None if not estimable
@@ -79,7 +79,7 @@ class Panel:
 
 
 def checked_scale(scale: object) -> Scale:
-    """Return the name of the scale, and raise if it is unknown."""
+    """Return the name of the scale, or raise if it is unknown."""
     allowed: tuple[Scale, ...] = get_args(Scale)
     for name in allowed:
         if isinstance(scale, str) and scale == name:
@@ -88,7 +88,7 @@ def checked_scale(scale: object) -> Scale:
 
 
 def around_zero(width: float) -> tuple[float, float]:
-    """Return the plotted window of effects for a target range of this width."""
+    """Return the plotted range of effects, given the width of the target's declared range."""
     return -_DRAWN_WIDTHS * width, _DRAWN_WIDTHS * width
 
 
@@ -105,7 +105,7 @@ def target_width(fit: Fit) -> float:
 
 
 def panels(fit: Fit, level: float, scale: Scale) -> tuple[Panel, ...]:
-    """Return the panels for all coefficients: one over declared ranges, or several by unit."""
+    """Return one panel of effects over declared ranges, or several panels of coefficients by unit."""
     if scale == "range":
         effects = range_effects(fit, level)
         return (Panel(f"change of {fit.target}", effects, around_zero(target_width(fit))),) if effects else ()
@@ -113,7 +113,7 @@ def panels(fit: Fit, level: float, scale: Scale) -> tuple[Panel, ...]:
 
 
 def range_effects(fit: Fit, level: float) -> tuple[Effect, ...]:
-    """Return slopes times the declared width of their column, all in units of the target."""
+    """Return each slope times the declared width of its column, all in units of the target."""
     slopes = _effects(fit, level, [width or 1.0 for width in _widths(fit)])
     return tuple(slopes[1:] if fit.model.intercept else slopes)
 
@@ -224,7 +224,7 @@ MANY: Final = 30  # with more lines, the tick labels are repeated above the axis
 
 
 def wide_shape(names: Sequence[str]) -> Shape:
-    """Return the wide shape in which these names are readable."""
+    """Return the shape of full width in which these names fit."""
     return WIDE if all(len(name) <= WIDE.letters for name in names) else TALL
 
 
@@ -240,7 +240,7 @@ class Layout:
 
 
 def most(panels: Sequence[Panel]) -> tuple[Panel, ...]:
-    """Keep as many lines as fit in a figure: the largest estimates relative to the window of their panel."""
+    """Keep as many effects as fit in a figure, preferring estimates that are large relative to their panel's window."""
     every = [(number, effect) for number, panel in enumerate(panels) for effect in panel.effects]
     if len(every) <= MOST_LINES:
         return tuple(panels)
@@ -340,7 +340,7 @@ def forest(
     labels: bool = False,
     shown: Callable[[int, str], str] = lambda _, name: name,
 ) -> None:
-    """Draw panels of effects into a figure of the shape's width and the layout's height.
+    """Draw panels of effects into a figure that has the width of `shape` and the height of `found`.
 
     `above` pixels stay free at the top. With `labels` each panel has an axis label. `shown` returns the text for the
     name at an index, such as a placeholder that a page replaces later.
@@ -398,7 +398,7 @@ def _ends(effect: Effect) -> tuple[float | None, float | None]:
 
 
 def _pieces(effect: Effect) -> list[tuple[float, float]]:
-    """Return the bars to draw, as many as the set has parts."""
+    """Return the bars to draw, one for each part of the set."""
     low, high = _ends(effect)
     if effect.kind == "outside" and low is not None and high is not None:
         return [(-math.inf, low), (high, math.inf)]
@@ -409,7 +409,7 @@ def _pieces(effect: Effect) -> list[tuple[float, float]]:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A panel that draws one effect per line."""
+    """Axes of a panel, in which each line shows one effect."""
 
     axes: Axes
     beside: Axes | None

@@ -83,7 +83,7 @@ class PredictedLine:
 def predicted_line(
     fit: Fit, column: object, at: Mapping[str, object] | None, level: float, *, obs: bool
 ) -> PredictedLine:
-    """Predict along one column. Other columns default to the middle of their bounds, false or the reference level."""
+    """Predict along one column, with other columns as in `at`, or else at their midpoint, false or reference level."""
     columns = fit.table_columns
     if not isinstance(column, str) or column not in columns:
         if not columns:
@@ -119,7 +119,7 @@ def _middle(column: Base) -> Cell:
 
 
 def _stated(name: str, column: Base, value: object) -> Cell:
-    """Return a stated value, and raise if the declaration does not allow it."""
+    """Return the value given for a column, or raise if the declaration does not allow it."""
     if isinstance(column, Numeric):
         low, high = column.bounds
         if column.is_date:

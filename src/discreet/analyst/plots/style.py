@@ -1,4 +1,4 @@
-"""Style of plots, and saving them reproducibly."""
+"""Style of plots, and functions that save them reproducibly."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def head(figure: Figure, title: str, lines: Sequence[str]) -> None:
 
 
 def below_head(lines: Sequence[str]) -> float:
-    """Return the pixels from the top of a figure to the content below its title and these lines."""
+    """Return the distance in pixels from the top of a figure to the content below its title and these lines."""
     return 36.0 + 18.0 * len(lines)
 
 
@@ -261,7 +261,7 @@ def figure_bytes(figure: Figure, kind: str) -> bytes:
 
 
 def checked_format(path: str | Path) -> str:
-    """Return the format for a file name, and raise if it is not supported."""
+    """Return the format for a file name, or raise if it is not supported."""
     suffix = checked_path(path).suffix.lower()
     if suffix not in FORMATS:
         expected = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
@@ -326,7 +326,7 @@ _SHORT_FONT: Final = re.compile(r"(?:(?P<weight>bold|[1-9]00) )?(?P<size>[0-9.]+
 
 
 def page_svg(figure: Figure, label: str) -> str:
-    """Convert a figure of this package to an SVG element for a page with a strict content security policy.
+    """Convert a figure made by this package to an SVG element for a page with a strict content security policy.
 
     The element has no `style`, script, embedded fonts or external references. Its colours are CSS variables that the
     page must define: `var(--ink)`, `var(--paper)`, `var(--faint)`, `var(--rule)`, `var(--sampling)` and

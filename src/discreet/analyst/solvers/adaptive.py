@@ -35,7 +35,7 @@ _ROWS_IN_SDS: Final = 3  # a noisy count below this many standard deviations of 
 
 @dataclass(frozen=True, eq=False)
 class PenalisedGram:
-    """Normal equations of the m among k coefficients that a penalty may shrink to 0."""
+    """Normal equations of the m coefficients, out of k, that a penalty may shrink to 0."""
 
     gram: FloatArray  # sums of products of their columns, shape (m, m)
     right: FloatArray  # sums of products of their columns with the target, shape (m,)
@@ -48,12 +48,12 @@ class PenalisedGram:
 
 
 def penalised_gram(equations: NormalEquations, digest: str, *, whole: bool = False) -> PenalisedGram:
-    """Partial the intercept out, and compute the smallest eigenvalue of the Gram and the size of its noise.
+    """Partial the intercept out, and compute the smallest eigenvalue of the Gram matrix and the size of its noise.
 
-    With m the noisy means of the features, the Gram is A - n m m'. Its noise, to first order, is
+    With m the noisy means of the features, the Gram matrix is A - n m m'. Its noise, to first order, is
     E - e m' - m e' + e_n m m'. If the noisy number of rows is below three standard deviations of its noise, the means
-    are unusable, and the intercept stays among the coefficients that are shrunk to 0. With `whole` it always stays.
-    `digest` seeds the simulated quantile.
+    are unusable, and the intercept stays among the coefficients that are shrunk to 0. With `whole`, it always stays
+    among them. `digest` seeds the simulated quantile.
     """
     count = equations.A[0, 0] if equations.intercept else 0.0
     penalised = np.ones(len(equations.A), dtype=np.bool_)
@@ -106,7 +106,7 @@ class AdaptiveRidge:
 
 
 def adaptive_ridge(equations: NormalEquations, digest: str, released: float = -math.inf) -> AdaptiveRidge:
-    """Compute the smallest ridge that keeps the noise in the Gram below half of the penalised Gram.
+    """Compute the smallest ridge that keeps the noise in the Gram matrix below half of the penalised Gram matrix.
 
     Let q be the 95% quantile of the operator norm of the noise in the penalised Gram, and l its smallest noisy
     eigenvalue. If the noise is below q, as the rule assumes, l - q is a lower bound of the true eigenvalue. If an
@@ -126,7 +126,7 @@ def adaptive_ridge(equations: NormalEquations, digest: str, released: float = -m
 
 
 def released_bound(release: Release, model: SubModel) -> float:
-    """Return a 95% lower bound of the smallest eigenvalue of a model's penalised Gram, from a released eigenvalue.
+    """Return a 95% lower bound of the smallest eigenvalue of a penalised Gram matrix, from a released eigenvalue.
 
     The released eigenvalue is that of M, the Gram of (1, x), or of x if no model of the release can have an intercept.
     Every penalised Gram is a submatrix of M, or is C M C' with C = (v, I) on the features of the model, where v is
@@ -177,25 +177,25 @@ class SlopeEquations:
 
     @property
     def rows(self) -> float:
-        """Number of rows that multiplies a strength, noisy or public, at least 1."""
+        """Number of rows by which a strength is multiplied, noisy or public, and at least 1."""
         return max(self.equations.nobs, 1.0)
 
     def missing(self, ridge: float) -> float:
-        """Return the shift that the diagonal of `gram` still needs with this ridge."""
+        """Return the further shift of the diagonal of `gram` that is needed with this ridge."""
         return shift_above_noise(self.noise_norm, self.smallest, ridge)
 
     def repair(self, ridge: float) -> float:
-        """Return the total that is added to the diagonal in addition to this ridge."""
+        """Return the total added to the diagonal beyond this ridge."""
         return self.intercept_shift + self.missing(ridge)
 
     def repaired(self, ridge: float) -> FloatArray:
-        """Return the Gram of the slopes with the ridge and the repair on its diagonal, shape (m, m)."""
+        """Return the Gram matrix of the slopes with the ridge and the repair on its diagonal, shape (m, m)."""
         gram = self.gram.copy()
         gram.flat[:: len(gram) + 1] += ridge + self.missing(ridge)
         return gram
 
     def penalty_diagonal(self, ridge: float) -> FloatArray:
-        """Return the total added to the diagonal of the Gram of all k coefficients, shape (k,)."""
+        """Return the total added to the diagonal of the Gram matrix of all k coefficients, shape (k,)."""
         penalty_diagonal = np.full(len(self.equations.A), ridge + self.repair(ridge))
         if self.equations.intercept:
             penalty_diagonal[0] = self.intercept_shift
@@ -252,7 +252,7 @@ _JITTER: Final = 1e-12  # relative to the largest diagonal entry, for columns th
 
 
 def posterior_solution(equations: NormalEquations, digest: str) -> Solution:
-    """Compute all k coefficients: the posterior mean, and an intercept through the noisy means unless it is shrunk."""
+    """Compute all k coefficients: posterior means and, unless it is shrunk too, an intercept from the noisy means."""
     # released centres make the intercept small, so it is shrunk like any coefficient
     about = penalised_gram(equations, digest, whole=equations.weighted)
     theta = posterior_mean(about, equations)
@@ -263,7 +263,7 @@ def posterior_solution(equations: NormalEquations, digest: str) -> Solution:
 
 
 def posterior_mean(about: PenalisedGram, equations: NormalEquations) -> FloatArray:
-    """Compute the posterior mean of the shrunk coefficients, shape (m,), as described above."""
+    """Compute the posterior mean of the shrunk coefficients, shape (m,)."""
     size = len(about.gram)
     gram, noise_left = shrunk_gram(about.gram, gram_variance(about.noise_map[:-1, :-1], equations.noise.without_last()))
     values, axes = np.linalg.eigh(gram)
@@ -298,7 +298,7 @@ def posterior_mean(about: PenalisedGram, equations: NormalEquations) -> FloatArr
 
 
 def _noise_left(noise: Noise, left: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """Return the averaged covariance of noise whose entries between features are shrunk to the share `left`."""
+    """Return a function that averages the noise covariance after the entries between features are shrunk by `left`."""
     lead = len(noise.sd) - 1 - len(left)
     if isinstance(noise, MappedNoise):
         return noise.shrunk(left, lead).averaged
@@ -331,7 +331,10 @@ def gram_variance(noise_map: FloatArray, noise: Noise) -> FloatArray:
 
 
 def shrunk_gram(gram: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Shrink a noisy Gram towards its mean diagonal. Return it with the fraction of noise that each entry keeps."""
+    """Shrink the off-diagonal entries of a noisy Gram matrix towards 0, and its diagonal entries towards their mean.
+
+    Return the matrix with the fraction of noise that each entry keeps.
+    """
     size = len(gram)
     if size < _FEWEST:
         return gram, np.ones_like(gram)
@@ -353,7 +356,7 @@ def _signal_share(signal: float, noise: FloatArray) -> FloatArray:
 
 
 def _sum_of_squares(about: PenalisedGram, equations: NormalEquations) -> float:
-    """Return y'y, at least its noise and at most what the bounds allow. If not released, return that maximum."""
+    """Return y'y, clipped between its noise and the maximum that the bounds allow, or that maximum if not released."""
     largest = max(equations.nobs, 1.0) * (1 + abs(float(equations.shift[-1]))) ** 2
     if not equations.has_square:
         return largest

@@ -70,7 +70,7 @@ def criterion_values(problem: SlopeEquations, solutions: Sequence[Slopes]) -> Fl
 def chosen_path(problem: SlopeEquations, l1_share: float) -> tuple[list[Slopes], FloatArray]:
     """Return the slopes at the candidate strengths, from strong to weak, and the criterion values.
 
-    As long as the weakest strength is the best, weaker ones are added until the penalty is negligible.
+    As long as the weakest strength is the best, weaker strengths are added until the penalty is negligible.
     """
     along = penalised_slopes(problem, default_strengths(problem, l1_share).tolist(), l1_share)
     values = criterion_values(problem, along)

@@ -66,7 +66,7 @@ def solve_ridge(
     *,
     unit: int = 1,
 ) -> Solution:
-    """Solve (A/unit + diag(penalty)) theta = b/unit for a positive definite left side.
+    """Solve (A/unit + diag(penalty)) theta = b/unit, where the matrix on the left must be positive definite.
 
     Entries of A and b may be floats or integers. The penalty of the intercept is usually 0.
 
@@ -85,7 +85,7 @@ def solve_ridge(
 
 
 def _integers(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> tuple[BigIntArray, BigIntArray, int]:
-    """Convert the system to integers. Return it with the factor by which it was multiplied."""
+    """Convert the system to integers, and return it with the factor by which it was multiplied."""
     if A.dtype == object:
         return A.astype(object), b.astype(object), 1
     exact_gram = np.vectorize(Fraction, otypes=[object])(A)

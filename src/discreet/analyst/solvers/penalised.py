@@ -74,7 +74,7 @@ def checked_spec(penalty: object, strength: object, l1_ratio: object) -> Penalty
 
 
 def checked_name(penalty: object, allowed: tuple[Penalty, ...]) -> Penalty:
-    """Return the name of the penalty, and raise if it is not allowed."""
+    """Return the name of the penalty, or raise if it is not allowed."""
     for name in allowed:
         if isinstance(penalty, str) and name == penalty:
             return name
@@ -166,7 +166,7 @@ _ROUNDS: Final = 10_000  # a handful is usual
 def minimise(A: FloatArray, b: FloatArray, weights: FloatArray, start: FloatArray) -> FloatArray:
     """Minimise (1/2) theta'A theta - b'theta + weights'|theta| for a positive semidefinite A.
 
-    With g = b - A theta the minimum has g_j = weights_j sign(theta_j) if theta_j is nonzero, and |g_j| <= weights_j
+    With g = b - A theta the minimiser has g_j = weights_j sign(theta_j) if theta_j is nonzero, and |g_j| <= weights_j
     otherwise. Iterations end when these conditions hold to 1e-12 of the terms in g, when rounding prevents any descent,
     or after 10,000 rounds. A good `start` is the solution of a neighbouring problem.
 
@@ -205,7 +205,7 @@ def minimise(A: FloatArray, b: FloatArray, weights: FloatArray, start: FloatArra
 def _beyond(
     g: FloatArray, weights: FloatArray, theta: FloatArray, curvature: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the steps of single coordinates, and by how much g violates the conditions of the minimum.
+    """Return the steps of single coordinates, and the amounts by which g violates the conditions of the minimum.
 
     Soft-thresholding a step at its weight and dividing by the curvature gives the minimum along that coordinate.
     """
@@ -229,7 +229,7 @@ def _guessed(A: FloatArray, b: FloatArray, weights: FloatArray, steps: FloatArra
 
 
 def _settled(A: FloatArray, b: FloatArray, weights: FloatArray, steps: FloatArray, jitter: float) -> FloatArray:
-    """Guess repeatedly, each time without the coefficients whose solutions contradict their assumed signs."""
+    """Repeat `_guessed` without the coefficients whose solutions contradict their assumed signs, until none does."""
     while True:
         guess = _guessed(A, b, weights, steps, jitter)
         contradicting = guess * steps < 0
@@ -289,8 +289,8 @@ class Slopes:
 def largest_useful_strength(problem: SlopeEquations, l1_share: float) -> float:
     """Return the strength above which the solution hardly changes.
 
-    With an L1 term it is where the last slope becomes 0. For a ridge, which makes no slope 0, it is ten times the
-    largest eigenvalue. If the strength has no effect, it is 1.
+    With an L1 term this is the strength at which the last slope becomes 0. A ridge makes no slope 0, so ten times the
+    largest eigenvalue is used. If the strength has no effect, the result is 1.
     """
     if len(problem.right) == 0:
         return 1.0
@@ -322,8 +322,8 @@ def penalised_slopes(
 ) -> list[Slopes]:
     """Minimise (1/2n) ||y - X theta||^2 + strength (l1_share ||theta||_1 + (1 - l1_share)/2 ||theta||^2).
 
-    Strengths may be in any order, but sorted strengths are faster, because each solution is the start of the next.
-    `start` is the start of the first, 0 by default.
+    Strengths may be in any order, but sorted strengths are faster, because each solution is the starting point of the
+    next. `start` is the starting point of the first solution, 0 by default.
     """
     ridges = [problem.rows * strength * (1 - l1_share) for strength in strengths]
     if l1_share > 0:
@@ -360,7 +360,7 @@ def _without_l1(problem: SlopeEquations, ridges: Sequence[float]) -> Iterator[Fl
 
 
 def with_intercept(problem: SlopeEquations, slopes: Slopes) -> Solution:
-    """Return all coefficients of z. Without an L1 term they are solved again, exactly."""
+    """Return all coefficients of z, solved again exactly if the penalty has no L1 term."""
     equations = problem.equations
     A, b, unit = equations.integer_gram, equations.integer_b, equations.unit
     if slopes.l1_share == 0:

@@ -1,1 +1,1 @@
-"""Fits as tables for papers, web pages and other programs. Every name is escaped for its format."""
+"""Tables of fits for papers, web pages and other programs, with every name escaped for its format."""

@@ -119,7 +119,7 @@ def reason_notes(fit: Fit, why: Mapping[str, str]) -> list[str]:
 
 
 def missing_statistics(fit: Fit, why: Mapping[str, str]) -> list[str]:
-    """Return notes on why R^2, the residual sd or the row count are missing, each reason once."""
+    """Return notes on why R^2, the residual sd or the row count is missing, stating each reason once."""
     known_reasons, out = list(why.values()), []
     for what, value in (("R²", fit.rsquared), ("residual sd", fit._residual_sd), ("number of rows", fit.nobs)):
         reason = reason_of(value)
@@ -218,7 +218,7 @@ class RegressionTable:
         return html_grid(self.grid)
 
     def to_csv(self) -> str:
-        """Return the cells as CSV. A cell that a spreadsheet would evaluate starts with a quote."""
+        """Return the cells as CSV. A cell that a spreadsheet would evaluate is preceded by a quote."""
         return csv_table(self.grid)
 
     def written(self, kind: Format) -> str:
@@ -266,7 +266,7 @@ def format_of(path: str | Path) -> Format:
 
 
 def checked_digits(digits: object) -> int:
-    """Return the number of significant digits, and raise if it is out of range."""
+    """Return the number of significant digits, or raise if it is out of range."""
     if not is_integer(digits) or not 1 <= digits <= _MOST_DIGITS:
         raise OptionError(option="digits", given=digits, allowed=f"an integer from 1 to {_MOST_DIGITS}")
     return int(digits)
@@ -501,7 +501,7 @@ def _notes(fits: Sequence[Fit], layout: Layout) -> list[str]:
 
 
 def _by_column(sentences: Sequence[Sequence[str]], names: Sequence[str]) -> list[str]:
-    """Return each sentence once, preceded by its columns unless it applies to all."""
+    """Return each sentence once, preceded by the names of its columns unless it applies to all."""
     columns: dict[str, list[str]] = {}
     for own, name in zip(sentences, names, strict=True):
         for sentence in own:

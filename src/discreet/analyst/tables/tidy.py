@@ -172,7 +172,7 @@ def tidied(fit: Fit, level: float) -> Records:
 
 
 def set_words_of(ends: Interval) -> str | None:
-    """Return the kind of a bounded set, or the description of an unbounded one."""
+    """Return `interval` for a bounded set, the description of an unbounded set, or None without a set."""
     if isinstance(ends, NotEstimable):
         return None
     return ends.kind if ends.bounded else str(ends)

@@ -24,9 +24,11 @@ from discreet.exact.elementary import doubles
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A declared column divided into `bins` intervals of equal width.
+    """Declared column that is divided into cells.
 
-    Boolean and categorical columns have 0 bins, and one cell for each level: no indicator is set, or one of them.
+    A numeric column is divided into `bins` intervals of equal width. Boolean and categorical columns have `bins` = 0
+    and one cell for each level. In the cell of the reference level no indicator is 1, and in every other cell one
+    indicator is.
     """
 
     columns: int
@@ -38,7 +40,7 @@ class Axis:
         return self.bins or self.columns + 1
 
     def indices(self, values: FloatArray, unit: int) -> IntArray:
-        """Return the cell of each row, from values in grid steps, shape (columns, rows).
+        """Return the index of the cell of each row, given values in grid steps, shape (columns, rows).
 
         >>> Axis(1, bins=4).indices(np.array([[-256.0, -128.0, 0.0, 256.0]]), 256).tolist()
         [0, 1, 2, 3]
@@ -53,7 +55,9 @@ class Axis:
         return index
 
     def centres(self) -> FloatArray:
-        """Return the scaled values that represent each cell, shape (cells, columns): midpoints, or indicators.
+        """Return the scaled values at the centre of each cell, shape (cells, columns).
+
+        For boolean and categorical columns, these are the indicators of the level.
 
         >>> Axis(1, bins=4).centres().ravel().tolist(), Axis(1).centres().ravel().tolist()
         ([-0.75, -0.25, 0.25, 0.75], [0.0, 1.0])
@@ -65,7 +69,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition of the box of (x, y) into cells by dividing each column, with the target last.
+    """Partition of the possible values of (x, y) into cells, by dividing each column. The target is last.
 
     >>> design = Design("y", {"x": (0, 1), "g": ["a", "b", "c"], "y": (0, 1)})
     >>> Partition.of(design, bins=8).cells
@@ -76,7 +80,7 @@ class Partition:
 
     @classmethod
     def of(cls, design: Design, bins: int) -> Partition:
-        """Divide numbers into `bins` intervals, a boolean into 2 cells and a category into its levels."""
+        """Divide numeric columns into `bins` intervals, booleans into 2 cells, and categories into their levels."""
         axes = []
         for name in (*design.regressors, design.target):
             column = design.columns[name]
@@ -101,11 +105,11 @@ class Partition:
 
     @property
     def numbers(self) -> int:
-        """Number of columns divided into intervals."""
+        """Number of columns that are divided into intervals."""
         return sum(axis.bins > 0 for axis in self.axes)
 
     def indices(self, chunk: FloatArray, unit: int) -> IntArray:
-        """Return the cell of each row of a chunk (1, x, y) in grid steps. The target varies fastest."""
+        """Return the index of the cell of each row (1, x, y) in grid steps. The target varies fastest."""
         index = np.zeros(chunk.shape[1], dtype=np.int64)
         row = 1
         for axis in self.axes:
@@ -114,7 +118,7 @@ class Partition:
         return index
 
     def regressor_centres(self) -> FloatArray:
-        """Return the scaled (1, x) at the centre of every cell of the regressors, shape (cells, columns)."""
+        """Return the scaled (1, x) at the centre of each cell of the regressors, shape (cells, columns)."""
         centres = np.ones((1, 1))
         for axis in self.axes[:-1]:
             own = axis.centres()
@@ -123,14 +127,14 @@ class Partition:
         return centres
 
     def target_centres(self) -> FloatArray:
-        """Return the scaled y at the centre of every cell of the target."""
+        """Return the scaled y at the centre of each cell of the target."""
         return self.axes[-1].centres()[:, 0]
 
 
 class CellCounts(MadeAnew):
-    """A running exact number of rows in each cell.
+    """Running exact number of rows in each cell of a partition.
 
-    The ball of the domain must contain its box, so that indicators are 0 or 1.
+    The domain must have no radius that shrinks rows, so that indicators are 0 or 1.
 
     >>> design = Design("y", {"x": (0, 1), "y": bool})
     >>> counts = CellCounts(RowDomain.of(design, 8), Partition.of(design, bins=2))
@@ -146,7 +150,7 @@ class CellCounts(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Grid steps that represent one row, the unit of the product grid."""
+        """Number of grid steps that represent one row, which is the unit of the product grid."""
         return self._unit**2
 
     def add(self, chunk: FloatArray) -> None:
@@ -155,7 +159,7 @@ class CellCounts(MadeAnew):
         self._counts[where] += times  # [P:exact-counts]
 
     def totals(self) -> tuple[int, ...]:
-        """Return the count of every cell in steps of the product grid."""
+        """Return the number of rows in each cell, in product-grid steps."""
         return tuple(count * self.unit for count in self._counts.tolist())  # [P:count-steps]
 
 
@@ -164,7 +168,7 @@ class CellCounts(MadeAnew):
 
 
 class ClipCounter:
-    """A running exact number of rows in which the cell of each numeric column is outside its bounds.
+    """Running exact number of rows in which each numeric column lies outside its bounds.
 
     >>> counter = ClipCounter(Design("y", {"y": (0, 1), "x": (0, 5)}))
     >>> counter.add(counter.marks([np.array([0.5, 1.5]), np.array([-1.0, 7.0])]))
@@ -177,20 +181,20 @@ class ClipCounter:
         self._totals = [0] * len(design.clippable)
 
     def marks(self, settled: Sequence[FloatArray]) -> npt.NDArray[np.bool_]:
-        """Mark the cells outside their bounds, shape (clippable, kept rows), from imputed arrays.
+        """Return which cells lie outside their bounds, shape (clippable columns, rows), given imputed arrays.
 
-        A mark depends only on its row and on public numbers. A missing cell was filled within the bounds, or its row
-        was dropped.
+        The result for a row depends only on this row and on public numbers. Missing cells do not occur: they were
+        filled within the bounds, or their rows were dropped.
         """
         base = dict(zip(self._design.table_columns, settled, strict=True))
         return outside_bounds(self._design.columns, self._design.clippable, base)  # [P:clip-marks]
 
     def add(self, marks: npt.NDArray[np.generic]) -> None:
-        """Add the marks of some rows, as booleans or as 1 and 0."""
+        """Count the results of `marks` for some rows, as booleans or as 1 and 0."""
         self._totals = [total + int(count) for total, count in zip(self._totals, marks.sum(axis=1), strict=True)]
 
     def totals(self) -> tuple[int, ...]:
-        """Return the number of clipped rows by column, in the order of `Design.clippable`."""
+        """Return the number of clipped rows for each column, in the order of `Design.clippable`."""
         return tuple(self._totals)
 
 
@@ -202,10 +206,10 @@ CELLS: Final = 4096
 
 
 class ColumnCells(MadeAnew):
-    """A running exact number of rows in each cell of some columns of rows (1, x, y).
+    """Running exact number of rows in each cell of some columns of rows (1, x, y).
 
-    A scaled value v is in the cell `ceil(4096 v)`, so the cumulative count up to a cell is the number of rows with `v
-    <= cell / 4096`. Cells run from -4096 to 4096.
+    Cells are numbered from -4096 to 4096. A scaled value v is in the cell `ceil(4096 v)`, so the cumulative count up to
+    a cell is the number of rows with `v <= cell / 4096`.
 
     >>> counts = ColumnCells(RowDomain(1, 0, 0, None, False, 8), [1])
     >>> counts.add(np.array([[256.0, 256.0, 256.0], [-256.0, 128.0, 128.0], [0.0, 0.0, 0.0]]))
@@ -220,7 +224,7 @@ class ColumnCells(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Grid steps that represent one row."""
+        """Number of steps that represent one row."""
         return 1
 
     def add(self, chunk: FloatArray) -> None:
@@ -230,11 +234,11 @@ class ColumnCells(MadeAnew):
             counts += np.bincount(cells, minlength=2 * CELLS + 1)
 
     def totals(self) -> tuple[int, ...]:
-        """Return an empty tuple, because the counts are in `cells`."""
+        """Return an empty tuple, because the counts are returned by `cells`."""
         return ()
 
     def cells(self) -> IntArray:
-        """Return the count of every cell, shape (columns, 8193)."""
+        """Return the number of rows in each cell, shape (columns, 8193)."""
         return self._counts.copy()
 
 
@@ -243,10 +247,10 @@ class ColumnCells(MadeAnew):
 
 
 class DyadicCells(MadeAnew):
-    """A running exact number of rows in each dyadic cell of each column with private bounds, and of all rows.
+    """Running exact number of rows in each dyadic cell of the columns with private bounds, and of all rows.
 
-    A row is in one cell of every column: the cell that contains its imputed value, or the nearest cell if the value is
-    outside the public range. A cell includes its lower end. The last cell of a column includes both ends.
+    A row is in one cell of every column, which is the cell that contains its imputed value, or the nearest cell if the
+    value is outside the public range. A cell includes its lower end. The last cell of a column includes both ends.
 
     >>> from discreet.curator.rows import SettledRows
     >>> from discreet.design.domain import RowDomain
@@ -267,7 +271,7 @@ class DyadicCells(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Grid steps that represent one row."""
+        """Number of steps that represent one row."""
         return 1
 
     def add(self, chunk: FloatArray) -> None:
@@ -279,5 +283,5 @@ class DyadicCells(MadeAnew):
         self._rows += chunk.shape[1]
 
     def totals(self) -> tuple[int, ...]:
-        """Return the count of every cell, column by column, followed by the number of rows."""
+        """Return the number of rows in each cell, column by column, followed by the number of all rows."""
         return *(int(count) for counts in self._counts for count in counts), self._rows

@@ -1,4 +1,4 @@
-"""Sum products of rows exactly: the Gram matrix, sums by level of large categories, and weighted products."""
+"""Sum products of rows exactly, with weights if the rows have any, and by level for large categories."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from discreet.exact.linear import upper_triangle
 
 
 class Sums(Protocol):
-    """Exact sums over rows."""
+    """Exact sums over rows, to which rows are added in chunks."""
 
     @property
     def unit(self) -> int:
-        """Steps of the totals in one scaled unit of the summed values."""
+        """Number of steps of the totals in one scaled unit of the summed values."""
         ...
 
     def empty(self) -> Self:
-        """Return empty sums with the same settings, for another worker."""
+        """Return sums with the same settings and no rows, for another worker."""
         ...
 
     def add(self, chunk: FloatArray) -> None:
@@ -35,42 +35,48 @@ class Sums(Protocol):
         ...
 
     def totals(self) -> tuple[int, ...]:
-        """Return the exact sums."""
+        """Return the exact sums over the rows added so far."""
         ...
 
 
 class MadeAnew:
-    """Base class of sums that can be recreated, without rows, from their arguments, which must not change."""
+    """Base class of sums that remember their arguments, so that empty copies can be made from them.
+
+    The arguments must not change.
+    """
 
     _made_from: tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
 
     def __new__(cls, *positional: Any, **named: Any) -> Self:  # noqa: ANN401  # arguments of any sums
-        """Remember the arguments."""
+        """Create the sums and remember their arguments."""
         sums = super().__new__(cls)
         sums._made_from = positional, tuple(named.items())
         return sums
 
     def empty(self) -> Self:
-        """Return empty sums with the same settings."""
+        """Return sums with the same settings and no rows."""
         positional, named = self._made_from
         return type(self)(*positional, **dict(named))
 
 
 @runtime_checkable
 class IndividualSums(Protocol):
-    """Sums that combine the rows of each individual."""
+    """Sums that first combine the rows of each individual."""
 
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
-        """Add a chunk of complete individuals, whose first rows are at `starts`."""
+        """Add a chunk of complete individuals. `starts` holds the index of the first row of each."""
         ...
 
 
 @runtime_checkable
 class CellSums(Protocol):
-    """Sums that also count rows by cell, in an array because there are too many cells for separate integers."""
+    """Sums that also count rows by cell.
+
+    The counts are in an array, because there are too many cells for one Python integer per cell.
+    """
 
     def cells(self) -> IntArray:
-        """Return the exact counts."""
+        """Return the exact number of rows in each cell."""
         ...
 
 
@@ -80,13 +86,13 @@ class SettledSums(Protocol):
 
     @property
     def searched(self) -> tuple[str, ...]:
-        """Columns with private bounds."""
+        """Names of the columns with private bounds."""
         ...
 
 
 @runtime_checkable
 class RecodedSums(Protocol):
-    """Sums over recoded rows. This pass sums the recoded rows, and later passes see only these."""
+    """Sums over recoded rows. Later passes see the recoded rows instead of the rows (1, x, y)."""
 
     @property
     def recoded_size(self) -> int:
@@ -94,7 +100,7 @@ class RecodedSums(Protocol):
         ...
 
     def recoded(self, chunk: FloatArray) -> FloatArray:
-        """Recode a chunk of rows (1, x, y) into 32-bit integers, each row independently of the others."""
+        """Recode each row (1, x, y) of a chunk as 32-bit integers, independently of the other rows."""
         ...
 
 
@@ -102,24 +108,24 @@ class Totals:
     """Exact sums over the rows of a table. Sensitive: only a mechanism receives them.
 
     Totals support only addition. They cannot be printed, compared, copied, pickled or serialised. They are not a
-    dataclass, because any tool can list the fields of a dataclass. The totals of parts of a table add up if no
-    individual is in two parts.
+    dataclass, because any tool can list the fields of a dataclass. The totals of parts of a table add up to those of
+    the table if no individual is in two parts.
 
     Attributes
     ----------
     values
-        The sums in integer steps, in the order that the kind of sum defines.
+        Sums in integer steps, in an order that depends on the kind of sum.
     unit
-        Steps in one scaled unit: the scaled value of a total is `value / unit`.
+        Number of steps in one scaled unit. The scaled value of a total is `value / unit`.
     count
-        Number of rows or individuals in the table. Sensitive, unless the neighbouring relation makes it public.
+        Number of rows or of individuals in the table. It is sensitive unless the neighbouring relation makes it public.
     clipped
         Number of included rows in which each numeric column was clipped, if requested.
     fitting
-        Number of included rows, and number of rows that a rule drops. Both together are counted only up to the cap of
-        each individual, included rows first.
+        Number of included rows, and number of rows that a rule drops. Of each individual, only as many rows are counted
+        as the cap allows, included rows before dropped rows.
     cells
-        Counts by cell, if the sums have them.
+        Number of rows in each cell, if the sums count them.
     """
 
     __slots__ = ("cells", "clipped", "count", "fitting", "unit", "values")
@@ -149,7 +155,7 @@ class Totals:
         _set(self, "cells", cells)
 
     def on_grid(self, unit: int) -> tuple[int, ...]:
-        """Return the values on a noise grid that has `unit` steps in one scaled unit and is at least as fine."""
+        """Convert the values to a noise grid that is at least as fine and has `unit` steps in one scaled unit."""
         finer, rest = divmod(unit, self.unit)
         if rest or not finer:
             raise SpecError(f"expected a grid with a multiple of {self.unit} steps in one scaled unit, got {unit}")
@@ -186,7 +192,7 @@ def _shape(cells: IntArray | None) -> tuple[int, ...]:
 
 
 def common_unit(parts: Sequence[Sums]) -> int:
-    """Return the common unit of sums from one pass. Raise SpecError if units differ."""
+    """Return the unit that several sums of one pass share. Raise SpecError if their units differ."""
     units = {part.unit for part in parts}
     if len(units) != 1:
         raise SpecError(f"expected sums in one unit, got {len(units)} units")
@@ -206,7 +212,9 @@ _SMALL_PRODUCT = 10**6
 
 
 def chunk_rows(wanted: int, size: int, grid_bits: int) -> int:
-    """Return how many rows to multiply at once: at most `wanted`, within memory and exact double arithmetic.
+    """Return the number of rows to multiply at once.
+
+    It is at most `wanted`, and small enough for memory and for exact arithmetic in doubles.
 
     >>> chunk_rows(16_384, 22, 16), chunk_rows(16_384, 22, 20)
     (16384, 8192)
@@ -217,7 +225,7 @@ def chunk_rows(wanted: int, size: int, grid_bits: int) -> int:
 
 
 def product_rows(wanted: int, size: int, grid_bits: int) -> int:
-    """Return how many rows to write for `ExactGram` at once, fewer where small products are faster.
+    """Return the number of rows in a chunk for `ExactGram`, which is smaller where small products are faster.
 
     >>> product_rows(16_384, 22, 16), product_rows(16_384, 100, 16)
     (4096, 16384)
@@ -232,7 +240,7 @@ def _half(size: int) -> int:
 
 
 class ExactGram(MadeAnew):
-    """A running sum of `chunk @ chunk.T` over chunks of integers, exact for any number of rows."""
+    """Running sum of `chunk @ chunk.T` over chunks of integers, which is exact for any number of rows."""
 
     def __init__(self, size: int, grid_bits: int) -> None:
         self._grid_bits = grid_bits
@@ -248,11 +256,11 @@ class ExactGram(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps of the product grid in one scaled unit."""
+        """Number of product-grid steps in one scaled unit."""
         return 1 << 2 * self._grid_bits
 
     def add(self, chunk: FloatArray) -> None:
-        """Add the products of a chunk of shape (size, rows), integers of absolute value at most 2**grid_bits."""
+        """Add the products of a chunk of integers, shape (size, rows), with absolute values of at most 2**grid_bits."""
         rows = chunk.shape[1]
         if rows == 0:
             return
@@ -264,7 +272,7 @@ class ExactGram(MadeAnew):
             self._int64[part] += self._product.astype(np.int64)
 
     def _multiply(self, left: FloatArray, right: FloatArray) -> None:
-        """Compute `left @ right.T` with np.dot, which releases the GIL, unlike matmul."""
+        """Compute `left @ right.T` with np.dot which, unlike matmul, releases the GIL."""
         size, rows = left.shape
         half = _half(size)
         if left is not right or not 1 < size <= _FEW or size * half * rows > _SMALL_PRODUCT:
@@ -282,7 +290,7 @@ class ExactGram(MadeAnew):
         return upper_triangle(self.matrix())
 
     def matrix(self) -> BigIntArray:
-        """Return the exact sum as a full symmetric matrix."""
+        """Return the exact sum as a symmetric matrix."""
         self._flush()
         if self._shift == 0:
             full: BigIntArray = self._wide[0].copy()
@@ -312,10 +320,10 @@ class ExactGram(MadeAnew):
 
 @dataclass(frozen=True, slots=True)
 class CodedCategory:
-    """A category that a coded row stores as the index of its level.
+    """Category that a coded row stores as the index of its level.
 
-    `levels` is the number of levels, including the reference, and `first` the released column of the first indicator.
-    `codes` are the indices of the levels that have an indicator, in the order of the columns.
+    `levels` is the number of levels, including the reference, and `first` the index of the released column of the first
+    indicator. `codes` holds the indices of the levels that have an indicator, in the order of their columns.
     """
 
     levels: int
@@ -324,15 +332,15 @@ class CodedCategory:
 
     @property
     def columns(self) -> slice:
-        """Released columns of the indicators."""
+        """Indices of the released columns of the indicators."""
         return slice(self.first, self.first + len(self.codes))
 
 
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """The layout of a coded row: columns that are stored unchanged, followed by one level index for each category.
+    """Layout of a coded row, which holds unchanged columns followed by a level index for each category.
 
-    `size` is the number of released columns, and `plain` the unchanged columns, the constant first.
+    `size` is the number of released columns. `plain` holds the indices of the unchanged columns, the constant first.
     """
 
     size: int
@@ -346,7 +354,7 @@ class Coding:
 
 
 class LevelGram(MadeAnew):
-    """A running sum of products of all released columns, computed from coded rows, with the totals of `ExactGram`.
+    """Running sum of products of all released columns, computed from coded rows. Totals are those of `ExactGram`.
 
     >>> coding = Coding(4, (0, 3), (CodedCategory(3, 1, (1, 2)),))
     >>> gram = LevelGram(coding, 1)
@@ -373,7 +381,7 @@ class LevelGram(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps of the product grid in one scaled unit."""
+        """Number of product-grid steps in one scaled unit."""
         return self._plain.unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -393,7 +401,7 @@ class LevelGram(MadeAnew):
             np.add.at(counts, codes[first] * self.coding.categories[second].levels + codes[second], 1)
 
     def totals(self) -> tuple[int, ...]:
-        """Return the upper triangle of the exact sum over released columns, row by row, as unbounded integers."""
+        """Return the upper triangle of the exact sum over all released columns, row by row, as unbounded integers."""
         self._flush()
         coding, plain = self.coding, list(self.coding.plain)
         full: BigIntArray = np.zeros((coding.size, coding.size), dtype=object)
@@ -428,12 +436,12 @@ _BEFORE_FLUSH: Final = 2**9
 
 
 def row_products(columns: int, domain: RowDomain) -> Sums:
-    """Create sums of products of rows (1, x, y), multiplied by the row weights if there are any."""
+    """Create sums of products of rows (1, x, y), weighted if rows have weights."""
     return GramWithWeights(columns, domain) if domain.weight_bits else ExactGram(columns, domain.grid_bits)
 
 
 class GramWithWeights(MadeAnew):
-    """A running exact sum of m u u' over rows u = (1, x, y) in grid steps, each followed by an integer weight m.
+    """Running exact sum of m u u' over observations u = (1, x, y) in grid steps with integer weights m.
 
     The totals are the upper triangle of the sum, row by row, followed by the number of rows, all in steps of
     `RowDomain.product_unit`.
@@ -457,11 +465,11 @@ class GramWithWeights(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps of a weighted product in one scaled unit."""
+        """Number of steps of a weighted product in one scaled unit."""
         return self._unit
 
     def add(self, chunk: FloatArray) -> None:
-        """Add a chunk of rows (1, x, y) in grid steps with their weights in the last row, shape (columns + 1, rows)."""
+        """Add a chunk of shape (columns + 1, observations) in grid steps. Its last row holds the weights."""
         step = float(1 << self._shift)
         for start in range(0, chunk.shape[1], self._at_once):
             rows, weights = chunk[:-1, start : start + self._at_once], chunk[-1, start : start + self._at_once]

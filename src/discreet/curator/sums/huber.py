@@ -1,4 +1,4 @@
-"""Sum scores of Huber's loss, and products of the rows in its quadratic region, exactly at given coefficients."""
+"""Sum Huber scores at given coefficients, and products of rows with unclipped residuals, exactly."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ _BLOCKS_UNTIL_FLUSH: Final = 2**9
 
 
 def digit_bits(size: int, grid_bits: int) -> int:
-    """Return how many bits of a coefficient to multiply with a row at a time, so that sums of doubles stay exact."""
+    """Return how many bits of a coefficient can be multiplied at a time such that sums of doubles are exact."""
     return _EXACT_BITS - grid_bits - max(_BLOCK_BITS, size.bit_length())
 
 
 class HuberSums(MadeAnew):
-    """Running exact sums of z psi(y - z'theta) over rows z = (1, x), or z = x, and of z z' where psi is not clipped.
+    """Running exact sums of Huber scores, and of products of the rows whose residuals are not clipped.
 
-    psi(r) is r clipped to the threshold. Nothing is rounded: coefficients have digits of `digit_bits` bits, and
-    residuals are carried from digit to digit in integers. `point` holds the coefficients of z in units of 2**-(digits *
-    digit_bits), and `threshold` the clipping threshold of residuals in grid steps of the target. `products` says
-    whether products are summed in addition to scores.
+    The score of a row is z psi(y - z'theta), where z = (1, x), or z = x without intercept, and psi(r) is r clipped to
+    the threshold. The products are z z'. Nothing is rounded: coefficients are divided into digits of `digit_bits` bits,
+    and residuals are carried from digit to digit in integers. `point` holds the coefficients of z in units of
+    2**-(digits * digit_bits), and `threshold` the clipping threshold of residuals in grid steps of the target.
+    `products` says whether products are summed in addition to scores.
 
     >>> domain = RowDomain(1, 0, 0, None, False, 8)
     >>> half = 2 ** (digit_bits(2, 8) - 1)
@@ -71,7 +72,7 @@ class HuberSums(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit: the steps of the product grid times the steps of a coefficient."""
+        """Number of steps in one scaled unit: those of the product grid times those of a coefficient."""
         return self._unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -83,7 +84,7 @@ class HuberSums(MadeAnew):
             self._add(z, *self._parts(z, block[-1]))
 
     def totals(self) -> tuple[int, ...]:
-        """Return the scores and the upper triangle of products, in steps of 2**-(2 grid_bits + digits * digit_bits)."""
+        """Return the scores and the upper triangle of the products, in the steps of `unit`."""
         self._flush()
         scores = [0] * self._wide.shape[1]
         for part in self._wide:
@@ -93,7 +94,7 @@ class HuberSums(MadeAnew):
         return (*scores, *(product << self._digits * self._bits for product in self._products.totals()))
 
     def _parts(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the digits of Huber's psi for each row, highest first, and whether psi is not clipped."""
+        """Return Huber's psi for each row as digits, most significant first, and 1 where psi is not clipped."""
         head, tail = self._residuals(z, y)
         inside = ((head >= -self._threshold) & (head < self._threshold)).astype(np.float64)
         parts = np.empty((self._heads + self._digits, len(y)))
@@ -114,9 +115,9 @@ class HuberSums(MadeAnew):
             self._products.add(z * inside)
 
     def _residuals(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
-        """Return residuals rounded down to whole grid steps, and the digits of the remainders.
+        """Return the residuals rounded down to whole grid steps, and the digits of the remainders.
 
-        Only the sign is exact for residuals far beyond the threshold. All results are integers below 2**53, stored as
+        For residuals far beyond the threshold, only the sign is exact. All results are integers below 2**53, stored as
         doubles.
         """
         digits: list[FloatArray] = []
@@ -134,7 +135,7 @@ class HuberSums(MadeAnew):
         return head, digits[: self._digits]
 
     def _parted(self, point: Sequence[int]) -> FloatArray:
-        """Split the coefficients into digits, lowest first, as doubles. The highest digit carries the sign."""
+        """Split the coefficients into digits, least significant first, as doubles. The last digit carries the sign."""
         mask = (1 << self._bits) - 1
         most_bits = max(abs(value).bit_length() for value in point)
         indices = max(self._digits + 1, -(-most_bits // self._bits))
@@ -149,18 +150,18 @@ class HuberSums(MadeAnew):
 
 
 class CombinedSums:
-    """Several sums in one pass over the table, with concatenated totals."""
+    """Several sums that are computed in the same pass. Their totals are concatenated."""
 
     def __init__(self, parts: Sequence[Sums]) -> None:
         self._parts = tuple(parts)
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit, equal for all sums."""
+        """Number of steps in one scaled unit, which all sums share."""
         return common_unit(self._parts)
 
     def empty(self) -> CombinedSums:
-        """Return the same sums without rows."""
+        """Return sums with the same settings and no rows."""
         return CombinedSums([part.empty() for part in self._parts])
 
     def add(self, chunk: FloatArray) -> None:
@@ -169,5 +170,5 @@ class CombinedSums:
             part.add(chunk)
 
     def totals(self) -> tuple[int, ...]:
-        """Return all totals."""
+        """Return the totals of all sums, one after another."""
         return tuple(total for part in self._parts for total in part.totals())

@@ -20,7 +20,7 @@ _LARGEST_COEFFICIENT: Final = 1e6
 
 
 def usable(coefficients: Sequence[float]) -> list[float]:
-    """Replace coefficients that are not finite by 0, and limit those for which a residual could overflow.
+    """Replace coefficients that are not finite by 0, and clip those with which a residual could overflow.
 
     >>> usable([0.5, float("nan"), -1e300])
     [0.5, 0.0, -1000000.0]
@@ -33,8 +33,8 @@ def usable(coefficients: Sequence[float]) -> list[float]:
 def scaled_residuals(chunk: FloatArray, coefficients: Sequence[float], unit: float) -> FloatArray:
     """Compute the residuals of rows (1, x, y) in grid steps, shape (rows,), in scaled units of the target.
 
-    Each residual has the same bits at any index. Columns are added one by one, because a matrix product could round
-    differently from index to index. The unit is a power of two, so that the final division is exact.
+    The bits of a residual do not depend on its index. Columns are added one by one, because the rounding of a matrix
+    product could depend on the index. `unit` is a power of two, so that the final division is exact.
     """
     residual: FloatArray = chunk[-1].copy()
     part = np.empty_like(residual)
@@ -46,13 +46,13 @@ def scaled_residuals(chunk: FloatArray, coefficients: Sequence[float], unit: flo
 
 
 class ResidualGram(MadeAnew):
-    """A running exact sum of v v' over rows v = (clipped residual / bound) * (1, features) on the grid.
+    """Running exact sum of v v' over rows, where v = (clipped residual / bound) * (1, features) on the grid.
 
-    If rows have weights, a residual is multiplied by its weight relative to the largest weight before it is clipped.
-    `bound` is in scaled units of the target, and public or released. `coefficients` are released and scaled.
-    `rows_per_person` is the cap on the rows of an individual. The rows of an individual are averaged over this number
-    before they are squared, so that errors of one individual may be correlated. `columns` are the indices of the
-    features and, last, of the target in a row (1, x, y), by default all columns in that order.
+    If rows have weights, each residual is multiplied by its weight divided by the largest weight before it is clipped.
+    `bound` is public or released, and is in scaled units of the target. `coefficients` are released and in scaled
+    units. `rows_per_person` is the cap on the rows of an individual. The vectors v of an individual are summed and
+    divided by this number, so that errors of the same individual may be correlated. `columns` holds the indices of the
+    features, followed by that of the target, in a row (1, x, y). The default is all columns.
     """
 
     def __init__(
@@ -75,15 +75,15 @@ class ResidualGram(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps of the product grid in one scaled unit."""
+        """Number of product-grid steps in one scaled unit."""
         return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:
-        """Add a chunk of rows (1, x, y) in grid steps, shape (columns, rows), followed by any weights."""
+        """Add a chunk of shape (columns, rows), with rows (1, x, y) in grid steps, followed by any weights."""
         self._gram.add(self.rows(chunk))
 
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
-        """Add a chunk of complete individuals, whose first rows are at `starts`."""
+        """Add a chunk of complete individuals. `starts` holds the index of the first row of each."""
         summed = np.add.reduceat(self.rows(chunk), starts, axis=1)
         averaged: FloatArray = np.rint(summed / self._rows_per_person)  # [P:person-row]
         shrink_to_ball(averaged, self._norm2)
@@ -94,7 +94,7 @@ class ResidualGram(MadeAnew):
         return self._gram.totals()
 
     def rows(self, chunk: FloatArray) -> FloatArray:
-        """Compute integers v of at most one scaled unit in every column, with a norm that (1, features) could have."""
+        """Compute the vectors v in grid steps, and shrink those that are longer than any possible (1, features)."""
         weights = None
         if self._weight_unit is not None:
             chunk, weights = chunk[:-1], chunk[-1] / self._weight_unit
@@ -110,12 +110,13 @@ class ResidualGram(MadeAnew):
 
 
 class RatioSquares(MadeAnew):
-    """A running exact sum of q^2, where q = (residual^2 - ratio (target - mean)^2) / bound is clipped and on the grid.
+    """Running exact sum of q^2 over rows, from which an interval for R^2 is computed.
 
-    q is clipped to [-1, 1]. The sum gives the sampling variance of the residual variance minus `ratio` times the target
-    variance, which an interval for R^2 needs. `ratio` is the released ratio of the residual variance to the target
-    variance, from 0 to 1, and `mean` the released mean of the scaled target. `bound` is in squared scaled units of the
-    target, and public or released. `rows_per_person` is as for `ResidualGram`.
+    Here q = (residual^2 - ratio (target - mean)^2) / bound, clipped to [-1, 1] and rounded to the grid. The sum
+    estimates the sampling variance of the residual variance minus `ratio` times the target variance. `ratio` is the
+    released ratio of the residual variance to the target variance, from 0 to 1, and `mean` the released mean of the
+    scaled target. `bound` is public or released, and is in squared scaled units of the target. `rows_per_person` is as
+    for `ResidualGram`.
     """
 
     def __init__(
@@ -136,7 +137,7 @@ class RatioSquares(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps of the product grid in one scaled unit."""
+        """Number of product-grid steps in one scaled unit."""
         return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -144,16 +145,16 @@ class RatioSquares(MadeAnew):
         self._gram.add(self.rows(chunk))
 
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
-        """Add a chunk of complete individuals, whose first rows are at `starts`."""
+        """Add a chunk of complete individuals. `starts` holds the index of the first row of each."""
         summed = np.add.reduceat(self.rows(chunk), starts, axis=1)
         self._gram.add(np.rint(summed / self._rows_per_person))  # [P:person-ratio]
 
     def totals(self) -> tuple[int, ...]:
-        """Return the exact sum."""
+        """Return the exact sum as the only total."""
         return self._gram.totals()
 
     def rows(self, chunk: FloatArray) -> FloatArray:
-        """Compute one integer of at most one scaled unit for each row, shape (1, rows)."""
+        """Compute q in grid steps for each row, shape (1, rows)."""
         residual = scaled_residuals(chunk, self._coefficients, self._unit)
         around = chunk[-1] / self._unit - self._mean
         q = np.clip((residual * residual - self._ratio * (around * around)) / self._bound, -1.0, 1.0)
@@ -162,7 +163,7 @@ class RatioSquares(MadeAnew):
 
 
 class ResidualPass:
-    """All sums over residuals in one pass: a Gram matrix for each model, followed by the sum of q^2 if there is one."""
+    """All sums over residuals, computed in one pass: a Gram matrix for each model, and any sum of q^2."""
 
     def __init__(self, grams: Sequence[ResidualGram], squares: RatioSquares | None = None) -> None:
         self._grams, self._squares = tuple(grams), squares
@@ -170,11 +171,11 @@ class ResidualPass:
 
     @property
     def unit(self) -> int:
-        """Steps of the product grid in one scaled unit."""
+        """Number of product-grid steps in one scaled unit."""
         return common_unit(self._parts)
 
     def empty(self) -> ResidualPass:
-        """Return the same sums without rows."""
+        """Return sums with the same settings and no rows."""
         squares = None if self._squares is None else self._squares.empty()
         return ResidualPass([gram.empty() for gram in self._grams], squares)
 
@@ -184,12 +185,12 @@ class ResidualPass:
             part.add(chunk)
 
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
-        """Add a chunk of complete individuals, whose first rows are at `starts`."""
+        """Add a chunk of complete individuals. `starts` holds the index of the first row of each."""
         for part in self._parts:
             part.add_persons(chunk, starts)
 
     def totals(self) -> tuple[int, ...]:
-        """Return the upper triangle of each Gram matrix, row by row, followed by the sum of squares."""
+        """Return the upper triangle of each Gram matrix, row by row, followed by any sum of q^2."""
         return tuple(total for part in self._parts for total in part.totals())
 
 
@@ -203,14 +204,15 @@ Weight: TypeAlias = Callable[[FloatArray], FloatArray]
 
 
 class ScoreSum(MadeAnew):
-    """A running exact sum of score vectors v = weight(residual) * (1, x), rounded to integer numbers of grid steps.
+    """Running exact sum of score vectors v = weight(residual) * (1, x), rounded to grid steps.
 
-    No coordinate of v exceeds that of (1, x) in absolute value, so |v|^2 is at most `norm2_bound + unit**2`, exactly,
-    or `norm2_bound` without an intercept, where the first sum is 0.
+    No coordinate of v exceeds that of (1, x) in absolute value, so |v|^2 is at most `norm2_bound + unit**2`, without
+    any rounding error. Without an intercept, the first coordinate of v is 0, so |v|^2 is at most `norm2_bound`.
 
-    `weight` maps residuals, in scaled units of the target, to numbers in [-1, 1]: a bounded score divided by its bound.
-    It must treat each residual independently and give the same bits at any index of the array. Arithmetic, comparisons,
-    square roots and `exact.elementary` do. Results outside [-1, 1] are clipped, and NaN becomes 0.
+    `weight` maps residuals, in scaled units of the target, to numbers in [-1, 1], such as a bounded score divided by
+    its bound. The bits of a result must not depend on other residuals or on the index in the array. This holds for
+    arithmetic, comparisons, square roots and the functions of `exact.elementary`. Results outside [-1, 1] are clipped,
+    and NaN becomes 0.
 
     >>> domain = RowDomain(1, 0, 0, None, False, 8)
     >>> scores = ScoreSum(domain, 2, [0.0, 0.5], lambda r: np.clip(r / 0.5, -1.0, 1.0))
@@ -228,7 +230,7 @@ class ScoreSum(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps of the row grid in one scaled unit."""
+        """Number of row-grid steps in one scaled unit."""
         return self._unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -238,20 +240,21 @@ class ScoreSum(MadeAnew):
             self._totals = [total + int(part) for total, part in zip(self._totals, summed, strict=True)]
 
     def totals(self) -> tuple[int, ...]:
-        """Return the exact sum of the vectors, in grid steps."""
+        """Return the exact sum of the score vectors, in grid steps."""
         return tuple(self._totals)
 
     def rows(self, chunk: FloatArray) -> FloatArray:
-        """Compute the integer vectors v of a chunk, shape (size, rows)."""
+        """Compute the score vectors v of a chunk, shape (size, rows)."""
         return self._rows.weighted(chunk, chunk[:-1])
 
 
 class WeightedGram(MadeAnew):
-    """A running exact sum of v v' over rows v = root(residual) * (1, x, y), rounded to integer numbers of grid steps.
+    """Running exact sum of v v' over rows v = root(residual) * (1, x, y), rounded to grid steps.
 
-    If `root` is the square root of a weight, this is the weighted second moment for reweighted least squares. `root`
-    maps residuals to numbers in [0, 1], under the same conditions as the weight of `ScoreSum`. No coordinate of v
-    exceeds that of (1, x, y) in absolute value. Without an intercept, the first row and column are 0.
+    If `root` returns the square root of a weight, the sum is the matrix of weighted moments for reweighted least
+    squares. `root` maps residuals to numbers in [0, 1], and must meet the same conditions as the `weight` of
+    `ScoreSum`. No coordinate of v exceeds that of (1, x, y) in absolute value. Without an intercept, the first row and
+    column are 0.
 
     >>> gram = WeightedGram(RowDomain(1, 0, 0, None, False, 8), 2, [0.0, 0.0], lambda r: np.full_like(r, 0.5))
     >>> gram.add(np.array([[256.0], [128.0], [256.0]]))
@@ -267,7 +270,7 @@ class WeightedGram(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps of the product grid in one scaled unit."""
+        """Number of product-grid steps in one scaled unit."""
         return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -275,16 +278,16 @@ class WeightedGram(MadeAnew):
         self._gram.add(self.rows(chunk))
 
     def totals(self) -> tuple[int, ...]:
-        """Return the upper triangle of the exact sum, row by row, in steps of the product grid."""
+        """Return the upper triangle of the exact sum, row by row, in product-grid steps."""
         return self._gram.totals()
 
     def rows(self, chunk: FloatArray) -> FloatArray:
-        """Compute the integer vectors v of a chunk, shape (size + 1, rows)."""
+        """Compute the vectors v of a chunk, shape (size + 1, rows)."""
         return self._rows.weighted(chunk, chunk)
 
 
 class _ResidualRows:
-    """Rows multiplied by a function of their residual with values in [least, 1]."""
+    """Rows multiplied by a function of their residuals, whose values lie in [least, 1]."""
 
     def __init__(
         self, domain: RowDomain, coefficients: Sequence[float], weight: Weight, *, least: float, intercept: bool
@@ -296,7 +299,7 @@ class _ResidualRows:
         self._intercept = intercept
 
     def weighted(self, chunk: FloatArray, columns: FloatArray) -> FloatArray:
-        """Multiply each of `columns` by the weight of its row of the chunk, and round to integers."""
+        """Multiply `columns` by the weight of each row of the chunk, and round to integers."""
         residual = scaled_residuals(chunk, self._coefficients, self._unit)
         weight = np.clip(self._weight(residual), self._least, 1.0)
         unknown = np.isnan(weight)
