@@ -81,6 +81,30 @@ def test_a_plan_of_the_default_has_no_comparison_where_the_one_pass_noise_does_n
     assert {one.one_pass_width for one in made.coefficients} == {None}
 
 
+def test_a_plan_of_the_default_says_how_many_rows_are_needed():
+    """Ten releases at each factor of rows; the plan at that factor has 25."""
+    design = Design("y", {"y": (0, 1), **{f"b{k}": bool for k in range(6)}})
+    made = discreet.plan(design, rows=2_000, **BUDGET, assume={"b0": {"share": 0.1}})
+    assert not made.estimable
+    needed = {}
+    for one in made.coefficients:
+        assert one.reason.startswith("fewer than 90% of simulated releases give a bounded interval; ")
+        needed[one.name] = float(one.reason.split("; ")[1].split(" times as many rows would be enough")[0])
+    most = max(needed.values())
+    assert needed["b0"] == most
+    assert set(needed.values()) <= {2.0, 4.0, 8.0, 16.0}
+    more = discreet.plan(design, rows=2_000 * most, **BUDGET, assume={"b0": {"share": 0.1}})
+    assert min(one.interval_share for one in more.coefficients) >= 0.8
+    fewer = discreet.plan(design, rows=1_000 * most, **BUDGET, assume={"b0": {"share": 0.1}})
+    assert min(one.interval_share for one in fewer.coefficients) < 1
+
+
+def test_combinations_of_columns_are_never_estimable_by_the_default():
+    design = Design("y", {"x": (0, 1), "z": {"formula": "2 * x"}, "y": (0, 1)})
+    made = discreet.plan(design, rows=1e5, **BUDGET)
+    assert all(one.reason.endswith("; even 64 times as many rows would not be enough") for one in made.coefficients)
+
+
 def test_wide_designs_are_planned_from_fewer_releases(monkeypatch):
     seeds = []
     real = simulated_releases.simulated_release

@@ -196,7 +196,7 @@ def _request(design: Design, budget: tuple[float, float], options: ReleaseOption
     return ReleaseRequest.checked(design.redeclared(), checked, options, quiet=True)
 
 
-def _plan(question: _Question, check: Callable[[], None]) -> Plan:
+def _plan(question: _Question, check: Callable[[], None], *, remedy: bool = True) -> Plan:
     request, asked, _ = question
     if request.mechanism.kind == "coefficients":
         return planned_inside(request.design, question.distribution, asked)
@@ -204,7 +204,7 @@ def _plan(question: _Question, check: Callable[[], None]) -> Plan:
     if (refused := refused_plan(expected, asked)) is not None:
         return refused
     if _is_simulated(request):
-        return simulated_plan(request, asked, supposed_coefficients(expected), check)
+        return simulated_plan(request, asked, supposed_coefficients(expected), check, remedy=remedy)
     return planned(expected, asked, check)
 
 
@@ -405,7 +405,7 @@ def _width_at(
         reason = _plan(question, checking(cancel)).coefficients[0].reason
         raise SpecError(f"this plan has no interval widths, whatever the budget: {reason}. Leave the width out")
     if _is_simulated(question.request):
-        planned_coefficients = _plan(question, checking(cancel)).coefficients
+        planned_coefficients = _plan(question, checking(cancel), remedy=False).coefficients
         widths = {each.name: each.width for each in planned_coefficients}
         if not isinstance(coefficient, str) or coefficient not in widths:
             raise SpecError.unknown_name("coefficient", coefficient, widths)

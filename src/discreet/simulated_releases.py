@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.accounting.noise_distribution import DISCOVERY
 from discreet.analyst.confidence_sets import ConfidenceSet
@@ -32,6 +33,8 @@ from discreet.releases.reference_distribution import known
 from discreet.releases.release import Release
 
 _DRAWS: Final = ((32, 25), (math.inf, 10))  # (up to this many columns, number of releases)
+_FEW: Final = 10  # releases that show roughly by how much the rows must grow
+_STEPS: Final = 6  # the largest factor of rows that is tried, as a power of 2
 _CHUNK: Final = 2**14
 
 
@@ -104,9 +107,18 @@ def simulated_release(request: ReleaseRequest, table: SimulatedTable, seed: int)
 
 
 def simulated_plan(
-    request: ReleaseRequest, asked: Asked, supposed: Sequence[float | None], check: Callable[[], None]
+    request: ReleaseRequest,
+    asked: Asked,
+    supposed: Sequence[float | None],
+    check: Callable[[], None],
+    *,
+    remedy: bool = True,
 ) -> Plan:
-    """Plan from simulated releases. The results of each coefficient are medians over the releases."""
+    """Plan from simulated releases. The results of each coefficient are medians over the releases.
+
+    With `remedy`, the reason of a coefficient without interval says by which factor the number of rows would have to
+    grow.
+    """
     if asked.assumptions is None:
         raise SpecError("a simulated plan requires assumptions about the table")
     table = SimulatedTable(request, asked.assumptions)
@@ -119,6 +131,9 @@ def simulated_plan(
         drawn.append(_read(model, asked.level))
     errors, widths, shares = np.moveaxis(np.array(drawn), 0, 1)
     bounded = np.isfinite(widths).mean(axis=0)
+    factors = None
+    if remedy and (bounded < ENOUGH).any():
+        factors = _row_factors(request, asked.assumptions, asked.level, bounded >= ENOUGH, check)
     coefficients = []
     for index, (name, share) in enumerate(zip(names, bounded.tolist(), strict=True)):
         error, width, privacy = (float(np.median(part[:, index])) for part in (errors, widths, shares))
@@ -127,11 +142,50 @@ def simulated_plan(
             row = PlannedCoefficient(name, error, width, privacy, None, sd, share, supposed[index])
         else:
             reason = f"fewer than {ENOUGH:.0%} of simulated releases give a bounded interval"
+            reason += "" if factors is None else _rows_remedy(factors[index])
             row = PlannedCoefficient(name, None, None, None, reason, None, share, supposed[index])
         coefficients.append(row)
     distribution = request.distribution.without_before()
     sds = distribution.entry_sd(len(request.design.released))
     return asked.answered(request.design, coefficients, distribution, sds)
+
+
+def _row_factors(
+    request: ReleaseRequest,
+    assumptions: Assumptions,
+    level: float,
+    estimable: npt.NDArray[np.bool_],
+    check: Callable[[], None],
+) -> list[float]:
+    """Return the factor by which rows must grow to give each coefficient an interval, a power of 2, or infinity.
+
+    The largest factor is tried first, so that a hopeless design costs few releases.
+    """
+
+    def enough(step: int) -> npt.NDArray[np.bool_]:
+        table = SimulatedTable(request, replace(assumptions, rows=assumptions.rows * 2.0**step))
+        widths = []
+        for seed in range(_FEW):
+            check()
+            widths.append(_read(fit(simulated_release(request, table, seed)), level)[1])
+        share: npt.NDArray[np.bool_] = np.isfinite(widths).mean(axis=0) >= ENOUGH
+        return share
+
+    least = np.where(estimable, 0.0, np.where(enough(_STEPS), _STEPS, math.inf))
+    low, high = 0, _STEPS
+    while high - low > 1 and np.isfinite(least[~estimable]).any():
+        middle = (low + high) // 2
+        found = enough(middle) & ~estimable
+        least[found] = np.minimum(least[found], middle)
+        # the search follows the coefficients that need most rows
+        low, high = (low, middle) if found[np.isfinite(least) & ~estimable].all() else (middle, high)
+    return list((2.0**least).tolist())
+
+
+def _rows_remedy(factor: float) -> str:
+    if not math.isfinite(factor):
+        return f"; even {2**_STEPS} times as many rows would not be enough"
+    return f"; {factor:g} times as many rows would be enough"
 
 
 def _read(model: Fit, level: float) -> FloatArray:

@@ -128,7 +128,7 @@ class MappedNoise:
     def entry_variance(self, rows: FloatArray) -> FloatArray:
         """Compute the variances of the forms of all pairs of rows, shape (m, m), from rows of shape (m, p).
 
-        Var(w'T F T's) is `form_covariance` of w, s and s, expanded in products of matrices.
+        It is `form_covariance` of r, s and s, expanded in products of matrices.
         """
         mapped = rows @ self.mapping
         z, r = mapped[:, :-1], mapped[:, -1]
