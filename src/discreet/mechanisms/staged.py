@@ -219,8 +219,8 @@ def _column_stage(context: RunContext) -> Generator[Sums, Totals, tuple[_Centres
             # `root` was lowered by one standard deviation of the noise of its square, and is lowered by two more, as
             # too large a scale costs more than too small a one; but where the spread misfits, too small a scale would
             # take the products of its column far too small, and intervals would be wrong
-            size = math.sqrt(max(root**2 + (sd if misfit else -2 * sd), 0.0))
-            scales[column - 1] = min(max(spread, size, SMALLEST_SCALE), LARGEST_SCALE)
+            distance = math.sqrt(max(root**2 + (sd if misfit else -2 * sd), 0.0))
+            scales[column - 1] = min(max(spread, distance, SMALLEST_SCALE), LARGEST_SCALE)
     target = _median(context, cells[-1], exact) if target_searched(design) else BOOLEAN_CENTRE
     return _Centres(Scaling(tuple(centres), tuple(scales), math.inf, 1), target), rows
 
