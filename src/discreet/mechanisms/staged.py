@@ -234,11 +234,11 @@ def _column_stage(context: RunContext) -> Generator[Sums, Totals, tuple[_Centres
         sd = 4 * context.distribution.sd(SIZE) / many
         for column, centre, spread, root, misfit in zip(searched, found, spreads, sizes, misfits, strict=True):
             centres[column - 1] = centre
-            # `root` was lowered by one standard deviation of the noise of its square, and is lowered by two more, as
-            # too large a scale costs more than too small a one; but where the spread misfits, too small a scale would
-            # take the products of its column far too small, and intervals would be wrong
-            surely = math.sqrt(max(root**2 + (sd if misfit else -2 * sd), 0.0))
-            scales[column - 1] = min(max(spread, surely, SMALLEST_SCALE), LARGEST_SCALE)
+            # The square of `root` was lowered by one standard deviation of its noise. It is lowered by two more, as too
+            # large a scale costs more than too small a one. Where the spread misfits, it is raised to what the noise
+            # may hide: with too small a scale the weighted products would be far too small, and intervals wrong.
+            distance = math.sqrt(max(root**2 + (sd if misfit else -2 * sd), 0.0))
+            scales[column - 1] = min(max(spread, distance, SMALLEST_SCALE), LARGEST_SCALE)
     target = _median(context, cells[-1], exact) if target_searched(design) else BOOLEAN_CENTRE
     return _Centres(Scaling(tuple(centres), tuple(scales), math.inf, 1), target), rows
 
