@@ -36,8 +36,9 @@ from discreet.spark.executor_tasks import (
 from discreet.spark.spark_session import check_spark, plan_text, run_on_spark
 from discreet.tables.arrow import declared_arrays
 from discreet.tables.csv_format import DEFAULT_READING, ReadOptions
+from discreet.tables.file_source import check_reading, is_text
 from discreet.tables.frames import Origin, check_names, is_from
-from discreet.tables.opening import check_reading, is_text, open_source
+from discreet.tables.opening import open_source
 
 if TYPE_CHECKING:
     from discreet.tables.source import Source
