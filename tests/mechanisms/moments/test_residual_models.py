@@ -48,7 +48,10 @@ def question(design, models, *, grid_bits=16, bound=None, clip_counts=False):
         design,
         PrivacyBudget(EPSILON, DELTA),
         ReleaseOptions(
-            robust=RobustErrors(models=models, residual_bound=bound), clip_counts=clip_counts, grid_bits=grid_bits
+            mechanism="gaussian",
+            robust=RobustErrors(models=models, residual_bound=bound),
+            clip_counts=clip_counts,
+            grid_bits=grid_bits,
         ),
     )
 
