@@ -56,7 +56,7 @@ KINDS = {
     "boolean target": (
         declared({name: MIXED[name] for name in ("x", "w", "b", "g")} | {"high": bool}, "high"), rows, {},
     ),
-    "derived columns": (declared(DERIVED), lambda: rows(20_000), {}),
+    "derived columns": (declared(DERIVED), lambda: rows(60_000), {}),
 }  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def releases(tmp_path_factory):
     return out
 
 
-SLOW = ("guard", "twenty columns")
+SLOW = ("guard", "twenty columns", "derived columns")
 
 
 @pytest.fixture(params=[pytest.param(kind, marks=pytest.mark.full if kind in SLOW else ()) for kind in KINDS])
@@ -126,6 +126,8 @@ def test_every_number_of_every_fit(made):
             getattr(fit, name)
         for name in CALLED:
             getattr(fit, name)()
+        for values in (fit.params, fit.conf_int()):
+            assert len(values.to_pandas()) == len(values.to_polars()) == len(fit.names)
         assert json.dumps(fit.to_dict())
         assert ESTIMATED in " ".join(fit.summary().split()), kind
         if kind != "other target":

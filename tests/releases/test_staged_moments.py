@@ -12,7 +12,7 @@ from scipy import stats
 
 import discreet
 from discreet.analyst.equations.staged_sums import staged_sums
-from discreet.releases.staged_moments import StagedForms
+from discreet.releases.description import StagedForms
 from discreet.testing import seeded_release
 
 COLUMNS = {"x": (-4, 6), "w": (0, 30), "b": bool, "g": ["a", "b", "c"], "y": (-9, 20)}
@@ -112,6 +112,11 @@ def test_noise_of_forms_is_that_of_the_sums_of_a_fit():
         vectors = [dict(enumerate(vector.tolist())) for vector in (w, s, t)]
         found = forms.covariance((vectors[0], vectors[1]), (vectors[0], vectors[2]))
         assert found == pytest.approx(stated, rel=1e-9)
+        # without the target
+        rows = [np.append(vector[:-1], 0.0)[None] for vector in (w, s, t)]
+        without = [{place: value for place, value in vector.items() if place < 6} for vector in vectors]
+        found = forms.covariance((without[0], without[1]), (without[0], without[2]))
+        assert found == pytest.approx(noise.form_covariance(*rows)[0], rel=1e-9)
 
 
 def test_the_note_says_how_rows_are_weighted_and_is_in_the_json():

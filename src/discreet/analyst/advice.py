@@ -17,8 +17,8 @@ from discreet.wording import Message, Option, SetOption
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
 
-# rows times mu for each coefficient from which `staged` bounds nine in ten sets, for columns with correlations up to
-# 1/2; `tests/studies/test_study_staged.py`
+# rows times mu for each coefficient from which `staged` bounds nine in ten sets, for numbers with correlations up to
+# 1/2 (unbalanced levels and stronger correlations need more); `tests/studies/test_study_staged.py`
 ROWS_TIMES_MU: Final = 40.0
 # part of the variance that is privacy noise from which a set counts as wide: it is twice as long as without noise
 _WIDE: Final = 0.75

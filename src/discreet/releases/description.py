@@ -29,7 +29,7 @@ from discreet.releases.reference_distribution import (
     reason_of,
     shown_number,
 )
-from discreet.releases.staged_moments import StagedForms, column_sums, description_note
+from discreet.releases.staged_moments import column_sums, description_note, score_variance, unwhitening
 from discreet.text import aligned, html_table
 
 if TYPE_CHECKING:
@@ -253,6 +253,49 @@ class EntryForms:
                 entry = (0, i) if i == j and i in self.indicators else (min(i, j), max(i, j))
                 weights[entry] = weights.get(entry, 0.0) + left * right
         return weights
+
+
+@dataclass(frozen=True, eq=False)
+class StagedForms:
+    """Noise F of the sums of (1, z, y) in a description, by linear forms of it; products are those of weighted rows."""
+
+    line: FloatArray
+    products: FloatArray
+    scores: FloatArray
+    square: float
+
+    @classmethod
+    def of(cls, release: Release, part: StagedPart) -> StagedForms:
+        """Read the noise of a release, whose products are not raised."""
+        size = len(part.line)
+        return cls(
+            line=np.array(part.line),
+            products=release.noise.entry_sd(size + 1)[:-1, :-1] * part.radius**2,
+            scores=unwhitening(part) * math.sqrt(score_variance(release, part)),
+            square=part.residual_bound**2 * release.noise.sd("target_square"),
+        )
+
+    def covariance(self, first: Form, second: Form) -> float:
+        """Compute Cov(a'Fb, c'Fd) for two pairs of vectors over (1, z, y)."""
+        if not any(len(self.line) in vector for vector in (*first, *second)):
+            return EntryForms(self.products).covariance(first, second)
+        (a, ar), (b, br), (c, cr), (d, dr) = map(self._base, (*first, *second))
+        left, right = np.outer(a, b), np.outer(c, d)
+        both = np.triu(left + left.T) - np.diag(left.diagonal())
+        other = np.triu(right + right.T) - np.diag(right.diagonal())
+        products = float((both * other * self.products**2).sum())
+        scores = float((self.scores.T @ (a * br + b * ar)) @ (self.scores.T @ (c * dr + d * cr)))
+        return products + scores + ar * br * cr * dr * self.square**2
+
+    def _base(self, vector: Vector) -> tuple[FloatArray, float]:
+        """Return a vector over (1, z, y) as one over (1, z), and its coefficient of r."""
+        size = len(self.line)
+        out = np.zeros(size)
+        for place, value in vector.items():
+            if place < size:
+                out[place] += value
+        last = vector.get(size, 0.0)
+        return out + last * self.line, last
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ With y - centre = r + (1, z)'line, every product of (1, z, y) is a linear combin
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, cast
 
@@ -121,44 +120,3 @@ def description_note(release: Release, part: StagedPart) -> str:
     if rows + 3 * sd < 1:
         return _NO_WEIGHTS
     return _WEIGHTS.format(radius=part.radius, rows=max(rows, 0.0), all=0.0 if count is None else count.value, sd=sd)
-
-
-@dataclass(frozen=True, eq=False)
-class StagedForms:
-    """Noise F of the sums of (1, z, y) in a description, by linear forms of it; products are those of weighted rows."""
-
-    line: FloatArray
-    products: FloatArray
-    scores: FloatArray
-    square: float
-
-    @classmethod
-    def of(cls, release: Release, part: StagedPart) -> StagedForms:
-        """Read the noise of a release, whose products are not raised."""
-        size = len(part.line)
-        return cls(
-            line=np.array(part.line),
-            products=release.noise.entry_sd(size + 1)[:-1, :-1] * part.radius**2,
-            scores=unwhitening(part) * math.sqrt(score_variance(release, part)),
-            square=part.residual_bound**2 * release.noise.sd("target_square"),
-        )
-
-    def covariance(self, first: tuple[Mapping[int, float], ...], second: tuple[Mapping[int, float], ...]) -> float:
-        """Compute Cov(a'Fb, c'Fd) for two pairs of vectors over (1, z, y)."""
-        (a, ar), (b, br), (c, cr), (d, dr) = map(self._base, (*first, *second))
-        left, right = np.outer(a, b), np.outer(c, d)
-        both = np.triu(left + left.T) - np.diag(left.diagonal())
-        other = np.triu(right + right.T) - np.diag(right.diagonal())
-        products = float((both * other * self.products**2).sum())
-        scores = float((self.scores.T @ (a * br + b * ar)) @ (self.scores.T @ (c * dr + d * cr)))
-        return products + scores + ar * br * cr * dr * self.square**2
-
-    def _base(self, vector: Mapping[int, float]) -> tuple[FloatArray, float]:
-        """Return a vector over (1, z, y) as one over (1, z), and its coefficient of r."""
-        size = len(self.line)
-        out = np.zeros(size)
-        for place, value in vector.items():
-            if place < size:
-                out[place] += value
-        last = vector.get(size, 0.0)
-        return out + last * self.line, last
