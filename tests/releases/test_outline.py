@@ -123,3 +123,13 @@ def test_further_models_with_robust_errors_are_named():
     )
     assert dict(outline(made))["Also"] == "sums for robust standard errors of the full model and of 'y ~ x', 'x ~ flag'"
     assert outline_facts(made)["robust_models"] == ["y ~ x", "x ~ flag"]
+
+
+def test_a_release_by_staged_holds_least_squares_and_the_numbers_that_define_its_sums():
+    design = Design("y", COLUMNS)
+    lines = dict(outline(seeded_release(TABLE, design, seed=1, epsilon=5.0, delta=1e-6)))
+    size = len(design.released)
+    assert lines["Holds"] == (
+        f"least squares of {size} columns (with the constant), from noisy sums; any linear model can be fitted"
+    )
+    assert "centres and scales, a pilot line, and counts of rows by norm" in lines["Also"]
