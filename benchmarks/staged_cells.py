@@ -216,6 +216,17 @@ def mostly_zero(wide: float = 1.0) -> Cell:
     return Cell(design, draw, (Model("full", slopes),))
 
 
+def carried() -> Cell:
+    """Return a column that is 0 in 95% of the rows and carries nearly all of the variance of the target."""
+    design = discreet.Design("y", {"rare": (0, 50), "x0": (-5, 5), "y": (-20, 40)})
+
+    def draw(rng: np.random.Generator, rows: int) -> Columns:
+        rare, x = np.where(rng.random(rows) < 0.95, 0.0, rng.integers(1, 45, rows)), rng.normal(size=rows)
+        return {"rare": rare, "x0": x, "y": 0.4 * rare + 0.7 * x + rng.normal(size=rows)}
+
+    return Cell(design, draw, (Model("full", {"rare": 0.4, "x0": 0.7}),))
+
+
 SIMULATED: Final[Mapping[str, Callable[[], Cell]]] = {
     "normal5": normal,
     "box5": lambda: normal(wide=5.0),
@@ -233,6 +244,7 @@ SIMULATED: Final[Mapping[str, Callable[[], Cell]]] = {
     "calendar": calendar,
     "mostly-zero": mostly_zero,
     "mostly-zero4": lambda: mostly_zero(4.0),
+    "carried": carried,
     "no-intercept": lambda: normal(mean=1.0),
     "max-rows-3": lambda: normal(unit={"id": "person", "max_rows": 3}),
     "replace": lambda: normal(unit={"neighbours": "replace"}),
