@@ -14,6 +14,7 @@ from discreet.errors import ReleaseFileError
 from discreet.options import RobustErrors
 from discreet.planning import noise_distribution_for
 from discreet.releases import Release
+from discreet.releases.fields import GuardPart
 from support.release_edits import DELETE, SCHEMA, edited
 
 
@@ -189,3 +190,32 @@ def test_a_field_inside_that_is_not_known_is_said_as_one_outside_is(with_models,
     field = f"'{table.replace('__', '.')}.tail'"
     with pytest.warns(UserWarning, match=f"the release file has an unknown field {field}, which is ignored"):
         assert Release.from_json(edited(with_models, **changes)) == with_models
+
+
+def test_every_noisy_count_is_labelled_with_what_it_counts():
+    from discreet.testing import seeded_release
+
+    columns = {"y": (0, 1), "x": {"bounds": (0, 1), "missing": "drop"}}
+    rows = {"x": [0.5, 2.0, None] * 200, "y": [0.25, 0.5, 0.75] * 200, "w": [1, 2, 1] * 200}
+    weighted = seeded_release(
+        rows, discreet.Design("y", columns | {"w": (0, 2)}, weights="w"),
+        seed=1, epsilon=5.0, delta=1e-6,
+    )  # fmt: skip
+    assert list(weighted.counts) == ["rows"]
+    counted = seeded_release(
+        rows, discreet.Design("y", columns), seed=1, epsilon=5.0, delta=1e-6, mechanism="gaussian", clip_counts=True
+    )
+    assert dict(counted.counts) == {
+        "rows with a clipped value of y": counted.clip_counts["y"],
+        "rows with a clipped value of x": counted.clip_counts["x"],
+    }
+    guarded = replace(counted, clipped={}, guard=GuardPart(7, 3 * counted.noise.unit, 2 * counted.noise.unit))
+    assert {label: one.value for label, one in guarded.counts.items()} == {
+        "rows that fit the design": 3.0, "rows that its rules drop": 2.0,
+    }  # fmt: skip
+    assert (
+        seeded_release(
+            rows, discreet.Design("y", columns), seed=1, epsilon=5.0, delta=1e-6, mechanism="gaussian"
+        ).counts
+        == {}
+    )

@@ -18,6 +18,7 @@ from discreet.accounting.noise_distribution import (
     JOINT,
     RATIO_BLOCK,
     RESIDUAL_BLOCKS,
+    ROWS,
     SHARES,
     WEIGHT_STEPS,
     Columns,
@@ -34,6 +35,9 @@ from discreet.exact.linear import entry_count
 from discreet.exact.rounding import MARGIN
 
 EIGENVALUE: Final = "smallest_eigenvalue"
+
+# what each single count in `scalars` of a release counts
+COUNTED: Final = {ROWS: "rows"}
 
 # -- queries -----------------------------------------------------------------------------------------------------------
 

@@ -427,7 +427,7 @@ def centred(release: Release) -> Release:
 def released_count(release: Release) -> NoisyCount | None:
     """Return the number of rows, if released. The noise has standard deviation 0 if the number is public."""
     if not release.plain and ROWS in release.scalars:
-        return NoisyCount(release.scalars[ROWS] / release.noise.unit, release.noise.sd(ROWS))
+        return release.counts["rows"]
     if release.kind == "moments" and release.plain:
         value = float(centred(release).moments[0, 0])
         return None if math.isnan(value) else NoisyCount(value, float(release.noise_sd[0, 0]))

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from discreet.releases.description import Description
 
 NOT_PRIVATE_SUFFIX: Final = ".NOT-PRIVATE.json"
+_GUARDED: Final = {"fitting": "rows that fit the design", "other": "rows that its rules drop"}
 
 
 @dataclass(frozen=True)
@@ -226,6 +227,20 @@ class Release:
             return None
         sd = self.noise.sd(CLIPPED)
         return {name: NoisyCount(total / self.noise.unit, sd) for name, total in self.clipped.items()}
+
+    @property
+    def counts(self) -> Mapping[str, NoisyCount]:
+        """All noisy counts of rows that were released, by what they count."""
+        from discreet.accounting.moment_queries import COUNTED
+
+        singles = {label: block for block, label in COUNTED.items() if block in self.scalars}
+        clipped, guard = self.clip_counts or {}, self.guard_counts or {}
+        return {
+            **{label: NoisyCount(self.scalars[block] / self.noise.unit, self.noise.sd(block))
+               for label, block in singles.items()},
+            **{f"rows with a clipped value of {name}": count for name, count in clipped.items()},
+            **{_GUARDED[name]: count for name, count in guard.items()},
+        }  # fmt: skip
 
     @property
     def full_noise(self) -> NoiseDistribution:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from discreet.accounting.moment_queries import COUNTED
+from discreet.accounting.noise_distribution import ROWS
 from discreet.design.columns import Boolean, Categorical, Column, Interaction, Numeric, SplineBasis
 from discreet.ledger.event_log import MergedAnchor
 from discreet.privacy.spend import UNTRACKED
@@ -168,6 +170,7 @@ def _beside(release: Release) -> list[str]:
         "centres and scales, a pilot line, and counts of rows by norm": release.staged is not None,
         f"sums for robust standard errors{_of_models(release)}": release.residuals is not None
         or (release.staged is not None and bool(release.staged.score_products)),
+        **{f"a noisy count of {label}": block in release.scalars for block, label in COUNTED.items() if block != ROWS},
         "counts of clipped rows": bool(release.clipped),
         "counts of rows that fit the design and that do not (guard)": release.guard is not None,
         "counts from which private bounds were computed": release.discovery is not None,

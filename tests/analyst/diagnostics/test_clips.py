@@ -185,12 +185,15 @@ def test_the_estimator_and_the_command_line_count_too(tmp_path):
         program, [*arguments, "--delta", "1e-6", "--clip-counts", "-o", str(tmp_path / "r.json"), "--json"]
     )
     assert run.exit_code == 0, run.output
-    found = json.loads(run.stdout)["clip_counts"]
-    assert found["y"]["count"] == pytest.approx(2920, abs=8 * found["y"]["sd"])
-    assert discreet.Release.load(tmp_path / "r.json").clip_counts["y"].sd == found["y"]["sd"]
+    found = json.loads(run.stdout)["counts"]["rows with a clipped value of y"]
+    assert found["count"] == pytest.approx(2920, abs=8 * found["sd"])
+    assert discreet.Release.load(tmp_path / "r.json").clip_counts["y"].sd == found["sd"]
     run = CliRunner().invoke(program, [*arguments, "--clip-counts", "-o", str(tmp_path / "pure.json")])
     assert run.exit_code == 0, run.output
-    assert "noisy counts of clipped rows in y, x, w" in " ".join(run.stdout.split())
+    shown = " ".join(run.stdout.split())
+    for label, count in discreet.Release.load(tmp_path / "pure.json").counts.items():
+        assert f"{label}: {count.words}" in shown
+    assert "rows with a clipped value of y: about" in shown
     run = CliRunner().invoke(
         program, [*arguments, "--clip-counts", "--mechanism", "k-norm", "-o", str(tmp_path / "no.json")]
     )
