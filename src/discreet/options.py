@@ -316,13 +316,11 @@ def _function(public: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def documented(doc: str | None, names: Iterable[str]) -> str | None:
-    """Write the options of a release into a docstring, in place of its item `**options`.
+    r"""Write the options of a release into a docstring, in place of its item `**options`.
 
     Options that the docstring documents itself are left out.
 
-    >>> item = '''**options
-    ...     As for `discreet.release`.'''
-    >>> print(documented(item, ["guard", "grid_bits"]))
+    >>> print(documented("Plan.\n\n**options\n    As for `discreet.release`.", ["guard", "grid_bits"])[7:])
     guard, grid_bits
         As for `discreet.release`.
     """
