@@ -459,7 +459,7 @@ def test_the_database_reaches_nothing_outside_and_draws_nothing():
 
 def test_without_duckdb_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "duckdb", None)
-    with pytest.raises(SpecError, match=r"^an id of persons needs 'duckdb'.*pip install 'discreet\[duckdb\]'"):
+    with pytest.raises(SpecError, match=r"^a design with an id needs 'duckdb'.*pip install 'discreet\[duckdb\]'"):
         totals([("p", 0.5, "a", 0.0)], design())
 
 

@@ -211,7 +211,7 @@ def test_an_index_that_does_not_match_is_found_by_verify(path, monkeypatch):
 
     connect = sqlite3.connect
     monkeypatch.setattr(sqlite3, "connect", lambda *given, **named: connect(*given, **named, factory=Connection))
-    with pytest.raises(LedgerError, match="SQLite finds the file inconsistent"):
+    with pytest.raises(LedgerError, match="SQLite reports that the file is corrupt"):
         storage.check_whole()
     assert EventLog.events is real
 
@@ -219,9 +219,9 @@ def test_an_index_that_does_not_match_is_found_by_verify(path, monkeypatch):
 def test_a_full_disk_is_refused_before_anything_is_reserved(path, monkeypatch):
     ledger = Ledger(path)
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10**12, 10**12, 9_999_999))
-    with pytest.raises(LedgerError, match="fewer than 10 MB are free"):
+    with pytest.raises(LedgerError, match="less than 10 MB is free"):
         ledger.account(DATASET)(asking(0.3))
-    with pytest.raises(LedgerError, match="fewer than 10 MB are free"):
+    with pytest.raises(LedgerError, match="less than 10 MB is free"):
         ledger.account(DATASET).advise(asking(0.3))
     assert ledger.status(DATASET).requests == 2
 

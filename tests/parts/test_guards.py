@@ -13,7 +13,7 @@ from discreet.releases.fields import StagedPart
 
 
 def test_another_record_in_place_of_a_part_is_refused():
-    with pytest.raises(LedgerError, match="another record in place of this part"):
+    with pytest.raises(LedgerError, match="a different record in place of this part"):
         making._stored_part("{}")
 
 

@@ -20,7 +20,7 @@ LEAST_SHARE: Final = 16
 
 
 def share_steps(sigma: int, honest: int, parts_per_person: int) -> int:
-    """Return the smallest scale per share with which `honest` shares sum to a scale of `parts_per_person * sigma`.
+    """Return the smallest noise scale of a share such that `honest` shares sum to `parts_per_person * sigma` or more.
 
     >>> share_steps(1000, 2, 1), share_steps(1000, 4, 2), share_steps(0, 2, 1)
     (708, 1000, 0)
@@ -31,7 +31,7 @@ def share_steps(sigma: int, honest: int, parts_per_person: int) -> int:
 
 
 def counted_distribution(distribution: NoiseDistribution) -> NoiseDistribution:
-    """Return a distribution of single variates that protects no better than the sum of the honest shares.
+    """Return a distribution of single draws whose guarantee is no stronger than that of the sum of the honest shares.
 
     Every scale is divided by the number of parts that a person may be in, so that the sensitivities of one part apply.
 

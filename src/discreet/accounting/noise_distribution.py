@@ -188,7 +188,7 @@ class NoiseDistribution:
         ]
 
     def without_zeros(self, upper: Sequence[_Entry], size: int) -> list[_Entry]:
-        """Return an upper triangle without the products between indicators of one factor.
+        """Return an upper triangle without the products of two indicators of the same factor.
 
         >>> NoiseDistribution(8, {}, "none", factors=((1, 2),)).without_zeros("abcdef", 3)
         ['a', 'b', 'c', 'd', 'f']

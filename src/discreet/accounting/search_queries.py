@@ -72,7 +72,7 @@ def searched_columns(design: Design) -> list[int]:
 
 
 def target_searched(design: Design) -> bool:
-    """Return whether the target's centre is searched. That of a boolean target is fixed."""
+    """Return whether the centre of the target is estimated. The centre of a boolean target is fixed."""
     return isinstance(design.columns[design.target], Numeric)
 
 

@@ -202,7 +202,7 @@ class StagedMomentsQuery(MomentsQuery):
         }
 
     def squared_loss(self, scales: BlockScales) -> Fraction:
-        """Return mu^2: the losses of the three kinds of moments, each kind of entry at its least scale."""
+        """Return the sum of mu^2 of the three kinds of moments, each from the smallest scale of its entries."""
         most = MomentSensitivities.of(self.design)
         gram = gram_weight(
             min(scales["count"], scales["gram_diagonal"]),

@@ -310,7 +310,7 @@ class MechanismSubject:
         return self.own_losses() if self._given else (*self.own_losses(), *self._other_losses())
 
     def own_losses(self) -> tuple[ExactLoss, ...]:
-        """Return the known losses of all pairs for this design."""
+        """Return the exact privacy losses of all pairs of tables of this design for which they are known."""
         return tuple(loss for loss in self._losses if loss is not None)
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:

@@ -111,7 +111,7 @@ def _cdf_distance(family: str, scale: float, draws: FloatArray) -> float:
 
 
 def _frequencies(name: str, family: str, scale: float, draws: FloatArray, alpha: float) -> Check:
-    """Compare the frequencies of integers up to three scales from 0, and of the two tails, with their probabilities."""
+    """Compare observed with expected frequencies of integers within three noise scales of 0, and of the two tails."""
     last = np.arange(-math.ceil(3 * scale), math.ceil(3 * scale) + 1.0)
     stated = np.diff(_INTEGER_CDFS[family](last, scale), prepend=0.0, append=1.0)
     observed = np.bincount(np.searchsorted(last, draws), minlength=len(stated)) / len(draws)

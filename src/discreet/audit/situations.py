@@ -131,7 +131,7 @@ def situations(mechanism: str) -> tuple[Situation, ...]:
 
 
 def relation_designs() -> dict[str, Design]:
-    """Return one design for each kind of neighbouring tables.
+    """Return one design for each way in which neighbouring tables can differ.
 
     A row is added, is replaced, is replaced by one that is dropped for a missing cell, or lies outside the ball.
 

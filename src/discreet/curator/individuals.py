@@ -81,7 +81,7 @@ class IndividualRows:
         return IndividualRows(self.persons[rows], self.kept[rows], self.digests[rows], self.values[:, rows])
 
     def write(self, rows: IndividualRows) -> None:
-        """Overwrite these rows with equally many other rows."""
+        """Overwrite these rows with the same number of new rows."""
         self.persons[:], self.kept[:], self.digests[:], self.values[:] = (
             rows.persons,
             rows.kept,
@@ -642,7 +642,7 @@ def _duckdb_connect() -> Callable[..., Any]:
     try:
         import duckdb
     except ImportError:
-        raise MissingDependencyError("duckdb", "duckdb", "an id of persons") from None
+        raise MissingDependencyError("duckdb", "duckdb", "a design with an id") from None
     connect: Callable[..., Any] = duckdb.connect
     return connect
 

@@ -156,7 +156,7 @@ class _Shared(Generic[Item, Result]):
 
     @property
     def earliest(self) -> BaseException | None:
-        """Error at the earliest item, or None if no job failed."""
+        """Error of the first item, in input order, whose job failed, or None if no job failed."""
         return self._errors[min(self._errors)] if self._errors else None
 
     def hand(self, item: Item) -> bool:

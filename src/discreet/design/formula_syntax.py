@@ -495,7 +495,7 @@ class Cursor:
         return False
 
     def expect(self, sign: str, advice: str) -> None:
-        """Consume an operator, or raise an error if the current token is another one."""
+        """Consume an operator, or raise an error if the current token is a different one."""
         if not self.accept(sign):
             raise self.unexpected(advice)
 

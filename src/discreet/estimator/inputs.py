@@ -169,7 +169,7 @@ def check_fit_options(options: Mapping[str, Any]) -> None:
     for name in ("strength", "l1_ratio"):
         if options["penalty"] is None and options[name] is not None:
             raise OptionError(
-                f"got {name}={shown(options[name])} without a penalty",
+                f"{name}={shown(options[name])} has no effect without a penalty",
                 option=name,
                 given=options[name],
                 remedy=(f"pass a penalty that uses {name}, such as penalty='elastic-net'", LeaveOut(name)),

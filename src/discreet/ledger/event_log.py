@@ -346,7 +346,7 @@ class Storage:
             self._check_form(connection)
             # an index that does not match its table could accept a request twice
             if connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
-                raise self._damaged("SQLite finds the file inconsistent")
+                raise self._damaged("SQLite reports that the file is corrupt")
             start = genesis(self.ledger_id, self.key)
             self.seen = checked_chain(EventLog(connection).events(), 0, start)
         return self.seen
@@ -369,7 +369,7 @@ class Storage:
         """Raise an error if the disk is nearly full."""
         if shutil.disk_usage(self.path.parent).free < FREE_BYTES:
             raise LedgerError(
-                f"fewer than {FREE_BYTES // 1_000_000} MB are free on the disk of the ledger {self.path.name!r}",
+                f"less than {FREE_BYTES // 1_000_000} MB is free on the disk of the ledger {self.path.name!r}",
                 code="disk-full",
                 option="ledger",
                 remedy="free some space",

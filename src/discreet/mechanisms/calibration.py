@@ -1,4 +1,4 @@
-"""Calibrate noise to a budget, for the moments, for other queries, and for preliminary counts before them."""
+"""Calibrate noise to a budget, for the moments, other queries and any preliminary counts."""
 
 from __future__ import annotations
 
@@ -304,7 +304,7 @@ def in_steps(block: str, scaled: float, domain: RowDomain) -> int:
 
 
 def residual_shares(queries: Sequence[GramQuery]) -> list[Share]:
-    """Return the queries for the residual Gram matrices of all models with their shares of mu^2.
+    """Return the query for the residual Gram matrix of each model, with its share of mu^2.
 
     Together the queries get `ROBUST_SHARE - RATIO_SHARE`, plus `FURTHER_SHARE` if there are several models. Noise
     variances are sensitivity^2 / share, and their sum is smallest for shares proportional to the sensitivities.
@@ -372,7 +372,7 @@ class _Shared:
     distribution_for: Callable[[PrivacyBudget], NoiseDistribution]
 
     def pure(self) -> NoiseDistribution:
-        """Divide epsilon between the counts and the mechanism. Epsilons add up whatever delta the mechanism has."""
+        """Divide epsilon between the counts and the mechanism. The two add up whatever the delta of the mechanism."""
         part = self.share * self.epsilon
         distribution = self.distribution_for(
             PrivacyBudget((self.epsilon - part) / ROUNDING, self.delta)

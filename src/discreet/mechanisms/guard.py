@@ -146,7 +146,9 @@ def committed_counts(
     """
     if receipt.stage is None:
         if receipt.commit is not None or receipt.stop is not None:
-            raise LedgerError("the spend hook must also record preliminary counts: its receipt has no stage function")
+            raise LedgerError(
+                "the receipt returned by the spend hook must have a 'stage' function, which records preliminary counts"
+            )
         return [*draw()]
 
     def record() -> str:

@@ -338,7 +338,7 @@ class TableRow:
     main: str
 
     def main_noise(self, size: int) -> float | None:
-        """Return the printed noise for this number of regressors, or None if the mechanism rejects such a design."""
+        """Return the noise to print for this number of regressors, or None if the mechanism rejects such a design."""
         noise = self.noise[size]
         if isinstance(noise, str):
             return None

@@ -79,7 +79,7 @@ _CountAt: TypeAlias = Callable[[int], int]
 
 @dataclass(frozen=True, slots=True)
 class StagedMoments:
-    """Gram matrix of weighted rows, whitened residual score of a pilot line, and squared residuals.
+    """Gram matrix of weighted rows, whitened score of the residuals from a pilot line, and squared residuals.
 
     Attributes
     ----------

@@ -274,7 +274,8 @@ def _check(design: Design, budget: PrivacyBudget, size: int, most: int, *, debia
         )
     if not size + 2 <= most <= _MOST_WORK // size:
         raise OptionError(
-            f"expected degrees from {size + 2} to {_MOST_WORK // size} for {size} released columns, got {most}",
+            f"expected from {size + 2} to {_MOST_WORK // size} degrees of freedom for {size} released columns, "
+            f"got {most}",
             option="degrees",
             given=most,
             remedy="change the setting 'degrees' or use 'gaussian'",

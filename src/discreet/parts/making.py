@@ -341,7 +341,7 @@ def part_with(
 def _stored_part(text: str) -> Part:
     part = Part.from_text(text)
     if part is None:
-        raise LedgerError("the ledger holds another record in place of this part", remedy="restore it from a copy")
+        raise LedgerError("the ledger holds a different record in place of this part", remedy="restore it from a copy")
     return part
 
 

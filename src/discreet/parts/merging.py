@@ -256,11 +256,10 @@ def _release(
 
 
 def _record(first: Part | str | Path, session: Session) -> Path:
-    """Return the path, next to the part of the first curator, of a release whose noise is drawn while merging."""
+    """Return the path of a release whose noise is drawn during merging: next to the part of the first curator."""
     if isinstance(first, Part):
         raise OptionError(
-            "if the party that merges the parts draws the noise, the release is stored next to the parts, so they must "
-            "be file paths",
+            "pass the parts as file paths: when the merging party draws the noise, the release is stored next to them",
             option="parts",
             allowed="paths of the parts",
             remedy="pass the paths of the parts",
@@ -310,4 +309,4 @@ def _damaged(path: Path) -> OutputError:
 
 
 def _no_more(_: object) -> Totals:
-    raise UnsupportedError("expected a mechanism that needs one pass", option="mechanism")
+    raise UnsupportedError("expected a mechanism that reads the rows only once", option="mechanism")

@@ -139,7 +139,9 @@ def data_fractions(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[
         raise
     except BaseException:  # an entry may be an arbitrary object that raises anything
         problem = DataError(
-            f"{name} must contain only finite numbers, but has another value", option=name, remedy="pass numbers only"
+            f"{name} must contain only finite numbers, but contains a different value",
+            option=name,
+            remedy="pass numbers only",
         )
     raise problem
 
@@ -151,7 +153,9 @@ def data_integers(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[i
         return cast("list[int]", values.tolist())
     if not all(is_integer(value) and not issubclass(type(value), bool) for value in values):
         raise DataError(
-            f"{name} must contain only integers, but has another value", option=name, remedy="pass integers only"
+            f"{name} must contain only integers, but contains a different value",
+            option=name,
+            remedy="pass integers only",
         )
     # read the number itself, because a subclass may override the conversion
     return [int.__int__(value) if issubclass(type(value), int) else int(value) for value in values]
@@ -168,7 +172,7 @@ def data_floats(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> npt.NDAr
         numbers = np.array([_double(value) for value in values], dtype=np.float64)
     if not np.isfinite(numbers).all():
         raise DataError(
-            f"{name} must contain only finite numbers, but has another value",
+            f"{name} must contain only finite numbers, but contains a different value",
             option=name,
             remedy="fill or drop such entries by a public rule",
         )

@@ -272,7 +272,7 @@ def _booleans(answers: Sequence[Any] | npt.NDArray[Any]) -> list[bool]:
     public_length("answers", answers)
     if not all((is_integer(answer) or issubclass(type(answer), np.bool_)) and answer in (0, 1) for answer in answers):
         raise DataError(
-            "answers must contain only true and false (or 1 and 0), but has another value",
+            "answers must contain only true and false (or 1 and 0), but contains a different value",
             option="answers",
             remedy="pass booleans",
         )

@@ -342,7 +342,7 @@ def _kept(counts: Sequence[int], sigma: int, parts: int) -> list[int]:
 
 
 def threshold_parts(cells: int, family: NoiseFamily) -> int:
-    """Return the threshold of a count in thousandths of its noise scale. `cells` is the number of all cells.
+    """Return the threshold of a count in thousandths of its noise scale. `cells` is the total number of cells.
 
     >>> threshold_parts(492, "discrete-gaussian"), threshold_parts(492, "discrete-laplace")
     (4104, 10111)
@@ -406,7 +406,7 @@ def _as_doubles(value: object) -> object:
 
 
 def centred(release: Release) -> Release:
-    """Subtract the known mean of the noise from the sums, unless the mechanism has subtracted it (setting `debiased`).
+    """Subtract the known mean of the noise from the sums, unless the setting `debiased` says that this is done.
 
     Only Wishart noise has a nonzero mean: degrees times scale on the diagonal. It is public, so this costs no privacy.
     """

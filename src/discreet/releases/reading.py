@@ -331,7 +331,7 @@ def _conditions(body: Mapping[str, Any], design: Design, curators: CuratorTerms 
         )
     if curators is not None and LEDGERS not in codes and body["anchor"] != UNTRACKED:
         raise ReleaseFileError(
-            "the anchor names a ledger, but the conditions of the guarantee do not; do not use this file"
+            "the anchor names a ledger that the conditions of the guarantee omit; this file must not be used"
         )
     return checked_sentences(codes, design.unit, curators)
 
@@ -417,7 +417,7 @@ def _moments(
     if any(whole[square] != whole[total] for square, total in noise.copies(size).items()):
         raise ReleaseFileError("the sum of squares of each indicator in 'totals' must equal its sum")
     if private and plain and design.count_public and whole[0] != cast("int", units) * noise.unit:
-        raise ReleaseFileError("units_public must equal the number of rows in 'totals'")
+        raise ReleaseFileError("units_public must equal the row count stored in 'totals'")
     if staged is not None:
         rows = float(units or 0) if design.count_public else scalars[ROWS] / noise.unit
         check_staged(staged, design, noise, cast("tuple[int, ...]", whole), rows)
@@ -432,7 +432,7 @@ def _staged_blocks(
     if {"residuals", "clip_counts"} & set(body):
         raise ReleaseFileError("a release by 'staged' has no residuals and no clip_counts")
     if noise.factors != design.factors or noise.indicators:
-        raise ReleaseFileError("noise.factors and noise.indicators are not those of a release by 'staged'")
+        raise ReleaseFileError("noise.factors and noise.indicators do not match the mechanism 'staged'")
     queries = staged_queries(design, RowDomain.of(design, noise.grid_bits), robust=robust)
     return {block: entries for block, entries in blocks_of(queries).items() if block not in BLOCKS}
 
@@ -462,8 +462,8 @@ def _staged_part(table: Mapping[str, object], design: Design, grid_bits: int) ->
         )
     if not (1 <= radius <= 2**grid_bits and 0 <= missing <= 1 and bound > 0 and residual > 0):
         raise ReleaseFileError(
-            "staged: expected a radius from 1 to 2^grid_bits, 'missing' from 0 to 1, and bounds of scores and "
-            "residuals above 0"
+            "staged: radius must be from 1 to 2^grid_bits, missing from 0 to 1, and score_bound and residual_bound "
+            "above 0"
         )
     rows = table.get("whitening")
     if not isinstance(rows, list) or len(rows) != columns + 1:

@@ -578,7 +578,7 @@ class CsvFile:
             at = record_lines(rows, line)[int(wrong[0])]
             raise DataError(
                 f"the record that begins on line {at} of {self.path.name!r} is blank or has more or fewer cells than "
-                "the header; if cells may contain line breaks, every record must have as many cells as the header"
+                "the header, which is not allowed if cells may contain line breaks"
             )
 
     def _check_widths(self, rows: bytes, line: int, width: int) -> None:

@@ -146,7 +146,7 @@ class ArrowFile(ABC):
             yield pa.record_batch([pa.nulls(0, kinds[name]) for name in names], names=names), 1.0
 
     def pieces(self, cuts: Sequence[float]) -> Sequence[tuple[ArrowFile, float] | None]:
-        """Split the file between its row groups or record batches. See `Piece.pieces`."""
+        """Split the file at the boundaries of its row groups or record batches. See `Piece.pieces`."""
         try:
             sizes = self._sizes()
         except Exception:  # reported when the file is read

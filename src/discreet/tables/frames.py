@@ -320,7 +320,8 @@ def _check_width(data: AnyArray, names: Sequence[str]) -> None:
         )
         raise SpecError(
             f"expected an array with two dimensions and {len(names)} columns, in this order: "
-            f"{', '.join(map(repr, names))}; got {shape}. Tables with column names are read by name"
+            f"{', '.join(map(repr, names))}; got {shape}. To match columns by name instead, "
+            "pass a table with column names"
         )
 
 

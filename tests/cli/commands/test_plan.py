@@ -241,7 +241,7 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
         (("--design", "plan.toml", "--rows", "50k", "--epsilon", "1"), "'50k' is not a number; write it like 50000"),
         (("--design", "none.toml", "--rows", "9", "--epsilon", "1", "--delta", "1e-6"), "cannot read the design"),
         (("--design", "plan.toml", "--rows", "9", "--epsilon", "1", "--mechanism", "gaussian"), "delta"),
-        ((*ASKED, "--share", "b=2"), "expected a number between 0 and 1 for the share of true, got 2.0"),
+        ((*ASKED, "--share", "b=2"), "expected a number between 0 and 1 for the share of true values, got 2.0"),
         ((*ASKED, "--share", "nobody=0.2"), "--share: unknown column 'nobody'"),
         ((*ASKED, "--share", "b"), "--share 'b' has no '='; write it like treated=0.02"),
         ((*ASKED, "--share", "g=u:.5,v:.2,w:.2"), "expected shares that add up to 1, got a sum of 0.9"),

@@ -31,7 +31,7 @@ def clipped_scores_note(fit: InferenceMixin) -> str | None:
         return f"{estimated}."
     share = 1 - (part.score_bound * release.noise.sd("cross")) ** 2 / score_variance(release, part)
     added = _added_to_errors(score, score.entry_noise, share)
-    words = f"{math.ceil(100 * added)}%" if added > 0.005 else "less than 1%"
+    words = f"up to {math.ceil(100 * added)}%" if added > 0.005 else "less than 1%"
     return f"{estimated}, which adds {words} to the standard errors."
 
 
@@ -71,10 +71,11 @@ def long_tail(release: Release) -> str | None:
     return (
         "The scores, which are products of a residual with the columns of its row, have a long tail: by noisy counts "
         f"the standard deviation of their logarithm is {choice.slope:.2g} there, where intervals allow for at most "
-        f"{SLOPES[1]:g}. About {rows} rows were shortened, and rows times mu is {information:,.0f}. If a few rows "
-        "carry a slope, its intervals may cover too little, most of all where rows times mu is below "
+        f"{SLOPES[1]:g}. The scores of about {rows} rows were shortened, and rows times mu is {information:,.0f}. If a "
+        "slope depends mainly on a few rows, its intervals may cover too little, most of all if rows times mu is below "
         f"{_FEW:.0f}. Model the logarithm of the target, or declare tighter bounds of the target, which changes the "
-        "estimated line openly. With more rows or a larger epsilon a smaller part of the rows is shortened."
+        "estimated line in a way that the release states. With more rows or a larger epsilon, the scores of a smaller "
+        "fraction of the rows are shortened."
     )
 
 
@@ -85,8 +86,8 @@ def distant_rows(release: Release) -> str | None:
         return None
     return (
         "Rows far from the middle of the regressors have less weight in the products of this release: by noisy counts "
-        f"the weights take away {part.missing:.0%} of the squared lengths. A few such rows may carry a slope, and "
-        "standard errors allow for their weights only roughly. This concerns models with other features or another "
-        "target most, and a curved relation in the full model. Declare tighter bounds of the regressors with long "
-        "tails or take their logarithm."
+        f"the weights take away {part.missing:.0%} of the squared lengths. A slope may depend mainly on a few such "
+        "rows, and standard errors allow for their weights only roughly. This matters most for models with other "
+        "features or another target, and for the full model if the relation is curved. Declare tighter bounds of the "
+        "regressors with long tails or take their logarithm."
     )

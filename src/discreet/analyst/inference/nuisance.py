@@ -318,7 +318,7 @@ def _root(is_above: Callable[[float], bool], low: float, high: float) -> float:
 
 
 def nuisances(inference: ScoreInference, L: FloatArray) -> tuple[Nuisance, ...]:
-    """Return a `Nuisance` for the separate test of each row of `L`, shape (m, k)."""
+    """Return one `Nuisance` for each row of `L`, shape (m, k), where each row is tested separately."""
     root = covariance_root(inference)
     toward = L @ inference.covariance
     total = (toward * L).sum(axis=1)[:, None]

@@ -99,7 +99,7 @@ class Middle:
 
 
 def _believed(values: FloatArray, noise: FloatArray, plain: FloatArray, up: float) -> FloatArray:
-    """Move noisy values towards the plausible range, from `plain` to ten times `plain`, by multiples of their noise.
+    """Move noisy values by multiples of their noise scale towards the plausible range, [`plain`, 10 `plain`].
 
     >>> ones = np.ones(5)
     >>> _believed(np.array([-5.0, -1.0, 4.0, 11.0, 14.0]), 1.5 * ones, ones, 1.0).tolist()
@@ -342,7 +342,7 @@ def score_inference(
 
 
 def score_from_sums(sums: FloatArray, nobs: float, C: FloatArray, noise: Noise) -> ScoreInference | None:
-    """Compute `score_inference` without a penalty, from sums of products of (z, target) as doubles, shape (k+1, k+1).
+    """Compute `score_inference` without a penalty, from the (k+1) x (k+1) matrix of products of (z, target).
 
     C maps the noise of the released sums of (1, features, target), as in `noise_map`. Return None if the sums determine
     no line.

@@ -407,8 +407,8 @@ def joint_test(about: Contrasts | NotEstimable, claims: Hypotheses, *, use_f: bo
     count = len(claims.values)
     if np.linalg.matrix_rank(claims.weights) < count:
         raise _invalid(
-            "the hypotheses must be linearly independent, but some of them repeat or contradict others",
-            "leave out the hypotheses that follow from others",
+            "the hypotheses must be linearly independent, but some repeat or contradict others",
+            "leave out hypotheses that repeat or contradict others",
         )
     if isinstance(about, NotEstimable):
         return JointTest(about, p_without(about), count, None)

@@ -435,7 +435,7 @@ def _column(
     if isinstance(column, Boolean):
         share = stated.get("share", 0.5)
         if not (is_finite(share) and 0 < share < 1):
-            raise _wrong(name, f"expected a number between 0 and 1 for the share of true, got {shown(share)}")
+            raise _wrong(name, f"expected a number between 0 and 1 for the share of true values, got {shown(share)}")
         return ColumnAssumption(name, share=float(share), formula=formula, slopes=slopes, stated=keys)
     return ColumnAssumption(name, shares=_shares(name, column, stated), slopes=slopes, stated=keys)
 
@@ -474,9 +474,7 @@ def _number(name: str, column: Numeric, stated: Mapping[str, object], spread: fl
     mean = _days(stated_mean) if column.is_date else stated_mean
     if not (is_finite(mean) and low < mean < high):
         what = "date" if column.is_date else "number"
-        raise _wrong(
-            name, f"expected a {what} inside the bounds {column.range_text} for the mean, got {shown(stated_mean)}"
-        )
+        raise _wrong(name, f"the mean must be a {what} inside the bounds {column.range_text}, got {shown(stated_mean)}")
     mean = float(mean)
     most = math.sqrt(mean - low) * math.sqrt(high - mean)
     sd = stated.get("sd", spread * most)

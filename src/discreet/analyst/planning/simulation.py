@@ -448,7 +448,7 @@ def _joined(sorted_values: FloatArray, normals: FloatArray, wanted: FloatArray) 
 
 
 def _root(latent: FloatArray) -> FloatArray:
-    """Return a right root of the nearest correlation matrix, because `latent` may have become indefinite."""
+    """Return R with R'R equal to a correlation matrix close to `latent`, which may be indefinite."""
     values, vectors = np.linalg.eigh(latent)
     root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
     out: FloatArray = root / np.linalg.norm(root, axis=0)

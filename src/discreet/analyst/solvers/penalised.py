@@ -217,7 +217,7 @@ def _value(b: FloatArray, g: FloatArray, weights: FloatArray, theta: FloatArray)
 
 
 def _guessed(A: FloatArray, b: FloatArray, weights: FloatArray, steps: FloatArray, jitter: float) -> FloatArray:
-    """Solve for the coefficients whose single-coordinate steps are nonzero, assuming the signs of these steps."""
+    """Solve for the coefficients with nonzero single-coordinate steps, assuming that each has the sign of its step."""
     active = np.flatnonzero(np.abs(steps) > weights)
     face = A.take(active, axis=0).take(active, axis=1)
     face.flat[:: len(active) + 1] += jitter

@@ -94,7 +94,7 @@ class HuberSums(MadeAnew):
         return (*scores, *(product << self._digits * self._bits for product in self._products.totals()))
 
     def _parts(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return Huber's psi for each row as digits, most significant first, and 1 where psi is not clipped."""
+        """Return digits of Huber's psi for each row, most significant first, and 1 if psi is not clipped, else 0."""
         head, tail = self._residuals(z, y)
         inside = ((head >= -self._threshold) & (head < self._threshold)).astype(np.float64)
         parts = np.empty((self._heads + self._digits, len(y)))

@@ -91,7 +91,7 @@ class RowNorms(MadeAnew):
         self._up_to.add(squared_norms(self._scaling.rows(chunk, self._grid_unit)))
 
     def totals(self) -> tuple[int, ...]:
-        """Return the number of rows up to each threshold, followed by the number of all rows."""
+        """Return the number of rows whose norm is at most each threshold, followed by the total number of rows."""
         return self._up_to.totals()
 
 
@@ -112,7 +112,7 @@ class UpTo:
         self._counts += np.bincount(where, minlength=len(self._counts))  # [P:counts-up-to]
 
     def totals(self) -> tuple[int, ...]:
-        """Return the number of values up to each threshold, followed by the number of all values."""
+        """Return the number of values at or below each threshold, followed by the total number of values."""
         return tuple(np.cumsum(self._counts).tolist())
 
 

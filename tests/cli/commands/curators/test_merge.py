@@ -221,7 +221,7 @@ def test_an_anchor_on_an_untracked_merged_release_is_refused(parts, call):
     good = str(MergedAnchor("0" * 32, ("a", "b", "c")))
     for anchor, message in (
         ("discreet-parts:00:[]", "does not name a ledger for each curator"),
-        (good, "the anchor names a ledger, but the conditions of the guarantee do not"),
+        (good, "the anchor names a ledger that the conditions of the guarantee omit"),
     ):
         (parts / "copy.json").write_text(edited(untracked, anchor=anchor))
         found = call("verify", "copy.json")
