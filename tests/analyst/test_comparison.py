@@ -86,7 +86,7 @@ def test_no_rows_to_speak_of_leave_nothing_to_compare():
     compared = compare_models(empty, [["a"]])
     assert isinstance(compared.models[0].error, NotEstimable)
     assert "not estimable" in repr(compared)
-    with pytest.raises(NotEstimableError, match="no model"):
+    with pytest.raises(NotEstimableError, match="cannot be estimated for any model"):
         _ = compared.best
     assert compared.to_dict()["best"] is None
 

@@ -125,10 +125,9 @@ def test_staged_names_its_own_statistics() -> None:
     assert len(lines) == len(release.noise.sigma)
     assert not lines.keys() & {name.replace("_", " ") for name in release.noise.sigma}
     text = words(page_of(release))
-    assert "were then scaled by released centres and scales" in text
-    assert "scaled to -1 to 1" not in text
+    assert "and the regressors then centred and scaled by released numbers" in text
     assert "The release does not count these rows" in text
-    assert "In units of the released bounds of each kind of sum." in text
+    assert "are in units of bounds that the release contains" in text
 
 
 def test_weights_are_not_a_number_of_rows() -> None:
