@@ -89,7 +89,7 @@ def test_the_mean_of_dates_is_a_date():
 
 @pytest.mark.parametrize(("assume", "said"), [
     ({"d": {"mean": "2018-01-01"}}, r"a date inside the bounds \[2019-01-01, 2024-12-31\], got '2018-01-01'"),
-    ({"d": {"mean": "soon"}}, "expected a date inside the bounds"),
+    ({"d": {"mean": "soon"}}, "must be a date inside the bounds"),
     ({"d": {"sd": 1e6}}, r"at most 1095.5 days .* mean 2021-12-31 inside the bounds \[2019-01-01, 2024-12-31\]"),
     ({"dg": {"slope": 2}}, "column 'dg': expected a slope for each of b, c, got 2"),
     ({"dg": {"slope": {"a": 2}}}, "column 'dg': unknown level 'a'; allowed: b, c"),

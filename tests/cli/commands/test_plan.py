@@ -249,7 +249,7 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
         ((*ASKED, "--share", "g=u:.5,u:.5"), "the level 'u' is listed twice"),
         ((*ASKED, "--share", "g=u:x"), "--share u 'x' is not a number"),
         ((*ASKED, "--share", "b=0.2", "--share", "b=0.3"), "--share of 'b' was given twice"),
-        ((*ASKED, "--mean", "x=1.5"), "expected a number inside the bounds [-1, 1]"),
+        ((*ASKED, "--mean", "x=1.5"), "the mean must be a number inside the bounds [-1, 1]"),
         ((*ASKED, "--sd", "x=1.5"), "at most 1 for the sd, the largest sd"),
         ((*ASKED, "--mean", "x=abc"), "--mean x 'abc' is not a number"),
         ((*ASKED, "--mean", "b=0.5"), "unknown assumption 'mean'; allowed: share, slope"),
