@@ -76,7 +76,7 @@ def job(name: str, /, **given: object) -> tuple[str, ...]:
 
 
 def ours_on_file(table: str, design: str, *more: str) -> tuple[str, ...]:
-    """Return the command-line arguments that make a release from a file."""
-    budget = ("--epsilon", "1", "--delta", "1e-6")
+    """Return the command-line arguments that make a release by `gaussian`, in one pass, from a file."""
+    budget = ("--epsilon", "1", "--delta", "1e-6", "--mechanism", "gaussian")
     return ("-m", "discreet", "release", f"{{{table}}}", "--design", f"{{{design}}}", *budget, "--force", "-o", "{out}",
             *more)  # fmt: skip

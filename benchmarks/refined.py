@@ -1,7 +1,7 @@
 """Compare predictions of `refined` with published AdaSSP on tables in a folder, by the ratio of their excess errors.
 
 Run: python benchmarks/refined.py FOLDER [--splits K] [--widen F] [--tables NAME ...] [--mechanism NAME]
-     [--scaling private] [--unit-rows] [--seed N]
+     [--unit-rows] [--seed N]
 
 Each file NAME.parquet has numeric columns x0, x1, ... and y. Every row is one individual under add-remove, and
 delta = n^-1.1 for n training rows. Bounds are the range of the table, widened by the factor F. This protocol suits
@@ -41,9 +41,9 @@ def widened(values: np.ndarray, factor: float) -> Box:
 
 
 def released(
-    x: np.ndarray, y: np.ndarray, boxes: Boxes, budget: tuple[float, float], seed: int, how: tuple[str, str]
+    x: np.ndarray, y: np.ndarray, boxes: Boxes, budget: tuple[float, float], seed: int, mechanism: str
 ) -> Predictor:
-    """Predict by a mechanism of the library with a scaling, from moments by the posterior mean."""
+    """Predict by a mechanism of the library, from moments by the posterior mean."""
     if boxes is None:
         ranges = {f"x{j}": (-1.0, 1.0) for j in range(x.shape[1])}
         design = discreet.Design("y", {**ranges, "y": (-1.0, 1.0)}, intercept=False, radius=1.0)
@@ -53,7 +53,7 @@ def released(
         design = discreet.Design("y", {**ranges, "y": (float(y_low), float(y_high))})
     table = {**{f"x{j}": x[:, j] for j in range(x.shape[1])}, "y": y}
     epsilon, delta = budget
-    release = seeded_release(table, design, seed=seed, epsilon=epsilon, delta=delta, mechanism=how[0], scaling=how[1])
+    release = seeded_release(table, design, seed=seed, epsilon=epsilon, delta=delta, mechanism=mechanism)
     fit = discreet.fit(release, penalty="bayes" if release.kind == "moments" else "none")
     return lambda new: fit.predict({f"x{j}": new[:, j] for j in range(new.shape[1])})
 
@@ -99,7 +99,7 @@ def unit_rows(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def errors(
-    x: np.ndarray, y: np.ndarray, epsilon: float, boxes: Boxes, seeds: tuple[int, int], how: tuple[str, str]
+    x: np.ndarray, y: np.ndarray, epsilon: float, boxes: Boxes, seeds: tuple[int, int], mechanism: str
 ) -> tuple[float, float, float]:
     """Return the median 1 - R^2 on held-out rows of least squares, AdaSSP and the mechanism.
 
@@ -116,7 +116,7 @@ def errors(
         rng = np.random.default_rng([split, int(10 * epsilon), *([noise] if noise else [])])
         predictors = (
             adassp(x[kept], y[kept], boxes, budget, rng),
-            released(x[kept], y[kept], boxes, budget, 10_000 * noise + 100 * split + int(10 * epsilon), how),
+            released(x[kept], y[kept], boxes, budget, 10_000 * noise + 100 * split + int(10 * epsilon), mechanism),
         )
         predicted = [ones[held] @ theta, *(predictor(x[held]) for predictor in predictors)]
         found.append([min(float(np.mean((y[held] - one) ** 2) / y[held].var()), MOST) for one in predicted])
@@ -134,11 +134,9 @@ def main() -> None:
     parser.add_argument("--tables", nargs="*")
     parser.add_argument("--epsilons", nargs="*", type=float, default=EPSILONS)
     parser.add_argument("--mechanism", default="refined")
-    parser.add_argument("--scaling", default="declared")
     parser.add_argument("--unit-rows", action="store_true")
     parser.add_argument("--seed", type=int, default=0, help="seed of the noise; splits do not depend on it")
     asked = parser.parse_args()
-    how = asked.mechanism, asked.scaling
     ratios: dict[tuple[bool, float], list[float]] = {}
     worse = cells = 0
     for path in sorted(asked.folder.glob("*.parquet")):
@@ -150,7 +148,7 @@ def main() -> None:
         x, y = unit_rows(x, y) if asked.unit_rows else (x, y)
         boxes = None if asked.unit_rows else (widened(x, asked.widen), widened(y, asked.widen))
         for epsilon in asked.epsilons:
-            ols, published, ours = errors(x, y, epsilon, boxes, (asked.splits, asked.seed), how)
+            ols, published, ours = errors(x, y, epsilon, boxes, (asked.splits, asked.seed), asked.mechanism)
             excess = [max(one - ols, LEAST) for one in (published, ours)]
             ratios.setdefault((path.stem in CHECK_SET, epsilon), []).append(math.log(excess[1] / excess[0]))
             worse, cells = worse + (ours > published), cells + 1

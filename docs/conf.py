@@ -42,7 +42,6 @@ smartquotes = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_class_signature = "mixed"
-autodoc_preserve_defaults = True
 python_maximum_signature_line_length = 60
 add_module_names = False
 numpydoc_show_class_members = False

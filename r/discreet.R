@@ -6,8 +6,8 @@
 #   summary(model); coef(model); confint(model); vcov(model)
 #
 # `discreet_lm` computes least squares from sums with Gaussian or Laplace noise, with the errors, tests and confidence
-# sets of `discreet.fit`. Other fits (a penalty, robust errors, scaled rows, coefficients of one model) are computed
-# by discreet and read from its output:
+# sets of `discreet.fit`. Other fits (a penalty, robust errors, releases by `staged`, coefficients of one model) are
+# computed by discreet and read from its output:
 #
 #   system("discreet fit wages.release.json --penalty bayes --json > fit.json")
 #   model <- read_fit("fit.json")
@@ -338,7 +338,6 @@ discreet_lm <- function(formula = NULL, data) {
 
 .check_readable <- function(release) {
   if (release$kind != "moments") .refuse("the release holds the coefficients of one model and no sums")
-  if (!is.null(release$scaling)) .refuse("the rows of the release are scaled and weighted")
   if (!is.null(release$staged)) .refuse("the sums of a release by 'staged' are not products of its columns")
   if (!is.null(release$design$weights)) .refuse("the rows of the release have weights")
   if (!release$noise$family %in% c("discrete-gaussian", "discrete-laplace")) {

@@ -66,6 +66,6 @@ def test_choices_refuse_what_a_release_refuses():
 @pytest.mark.filterwarnings("error")
 def test_choices_are_silent_and_refuse_what_no_mechanism_can_serve():
     robust = discreet.mechanism_choices(DESIGN, epsilon=1.0, delta=1e-6, robust=True)
-    assert [one.name for one in robust if not one.refusal] == ["gaussian"]
+    assert [one.name for one in robust if not one.refusal] == ["gaussian", "staged"]
     with pytest.raises(discreet.DiscreetError, match="epsilon"):
         discreet.mechanism_choices(DESIGN, epsilon=-1.0)

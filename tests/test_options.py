@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import fields
+from typing import get_type_hints
 
 import pytest
+from sklearn.base import clone
 
 import discreet
 from discreet import planning
 from discreet.cli.options import release_options
 from discreet.errors import SpecError
-from discreet.options import ReleaseOptions, RobustErrors, front_ends
+from discreet.options import ADDITIONS, ReleaseKeywords, ReleaseOptions, RobustErrors, documented, front_ends
 from discreet.tables.csv_format import ReadOptions
 
+DESIGN = discreet.Design("y", {"y": (0, 1), "x": (0, 1)})
 FIELDS = {each.name: each.default for each in fields(ReleaseOptions)}
 # what a function cannot take, with the reason
 WITHOUT = {
@@ -24,8 +28,8 @@ WITHOUT = {
     "PrivateLinearRegression": (),
     # every mechanism is a choice
     "mechanism_choices": ("mechanism", "settings"),
-    # the grid and the scaling are those of the first release
-    "second_release": ("scaling", "grid_bits"),
+    # the grid is that of the first release
+    "second_release": ("grid_bits",),
     # nothing is private, and there is no ledger
     "seeded_release": ("guard", "allow_weak_privacy"),
 }
@@ -49,6 +53,58 @@ def test_public_functions_list_the_options_as_keywords_with_their_defaults(name)
     assert not set(WITHOUT[name]) & set(keywords)
 
 
+def test_type_checkers_see_the_options_with_the_types_of_their_fields():
+    assert get_type_hints(ReleaseKeywords) == get_type_hints(ReleaseOptions)
+    for door in DOORS.values():
+        function = door.__init__ if isinstance(door, type) else door
+        assert function.__annotations__["options"] == "Unpack[ReleaseKeywords]"
+        assert function.__code__.co_flags & inspect.CO_VARKEYWORDS
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_help_documents_every_option_once(name):
+    documented = [
+        word for line in DOORS[name].__doc__.splitlines() if re.fullmatch(r"\w+(, \w+)*", line)
+        for word in line.split(", ")
+    ]  # fmt: skip
+    wanted = [key for key in FIELDS if key not in WITHOUT[name]]
+    assert sorted(word for word in documented if word in FIELDS) == sorted(wanted)
+    assert "**options" not in DOORS[name].__doc__
+
+
+def test_release_explains_every_option_in_the_words_of_the_class():
+    for key in FIELDS:
+        (text,) = re.findall(rf"^{key}\n((?: .*\n)+)", inspect.cleandoc(ReleaseOptions.__doc__), re.MULTILINE)
+        assert f"{key}\n{text}" in discreet.release.__doc__
+
+
+def test_docstrings_that_python_left_out_stay_empty(monkeypatch):
+    assert documented(None, ["guard"]) is None
+    monkeypatch.setattr(ReleaseOptions, "__doc__", None)
+    assert documented("**options\n    Text.", ["guard"]) == "**options\n    Text."
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_a_wrong_keyword_is_the_error_of_python_with_a_close_match(name):
+    required = {"epsilon": 1.0, "delta": 1e-6, "rows": 100, "seed": 1, "data": {}, "design": DESIGN, "release": None}
+    needed = {key: required[key] for key, one in inspect.signature(DOORS[name]).parameters.items()
+              if one.default is one.empty}  # fmt: skip
+    with pytest.raises(TypeError, match=rf"{name}.*\(\) got an unexpected keyword argument 'nothing_like_it'$"):
+        DOORS[name](**needed, nothing_like_it=True)
+    with pytest.raises(TypeError, match=r"'clip_count'\. Did you mean 'clip_counts'\?$"):
+        DOORS[name](**needed, clip_count=True)
+    for excluded in WITHOUT[name]:
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{excluded}'"):
+            DOORS[name](**needed, **{excluded: FIELDS[excluded]})
+
+
+def test_the_estimator_has_every_option_as_a_parameter_that_can_be_set():
+    model = discreet.PrivateLinearRegression(epsilon=1.0, clip_counts=True)
+    assert {key: model.get_params()[key] for key in FIELDS} == {**FIELDS, "clip_counts": True}
+    changed = {key: object() for key in FIELDS}
+    assert clone(model).set_params(**changed).get_params() == model.get_params() | changed
+
+
 @pytest.mark.parametrize("command", ["release", "plan"])
 def test_every_option_is_a_flag_of_the_commands_that_release_and_plan(command):
     module = __import__(f"discreet.cli.{command}", fromlist=["command"])
@@ -70,6 +126,8 @@ def test_every_field_says_how_front_ends_offer_it(options):
 def test_equal_options_are_equal_however_they_are_written():
     assert ReleaseOptions(robust=True) == ReleaseOptions(robust=RobustErrors(models=[]))
     assert ReleaseOptions().robust_errors is None
+    assert ReleaseOptions().additions == ()
+    assert ReleaseOptions(robust=True, clip_counts=True, guard=True).additions == ADDITIONS
     assert ReleaseOptions(**ReleaseOptions(robust=True, guard=True).keywords()) == ReleaseOptions(
         robust=True, guard=True
     )
@@ -80,7 +138,7 @@ def test_equal_options_are_equal_however_they_are_written():
     "given",
     [
         {"robust": None}, {"robust": "yes"}, {"clip_counts": 1}, {"guard": "no"}, {"allow_weak_privacy": None},
-        {"scaling": "privat"}, {"scaling": None}, {"grid_bits": 7}, {"grid_bits": 27}, {"grid_bits": True},
+        {"grid_bits": 7}, {"grid_bits": 27}, {"grid_bits": True},
     ],
     ids=str,
 )  # fmt: skip
@@ -103,11 +161,11 @@ def test_requests_that_publish_the_same_have_the_same_specification():
         return ReleaseRequest.checked(design, PrivacyBudget(1.0, 1e-6), ReleaseOptions(**options)).specification
 
     plain = asked()
-    assert plain == asked(mechanism="gaussian", settings={}, allow_weak_privacy=True)
+    assert plain == asked(mechanism="staged", settings={}, allow_weak_privacy=True)
     changed = [
         asked(robust=True), asked(robust=RobustErrors(residual_bound=0.5)),
         asked(robust=RobustErrors(models=["y ~ x"])),
-        asked(clip_counts=True), asked(scaling="private"), asked(guard=True), asked(grid_bits=17),
+        asked(clip_counts=True), asked(mechanism="staged"), asked(guard=True), asked(grid_bits=17),
     ]  # fmt: skip
     assert all(one != plain for one in changed)
     assert len({repr(one) for one in changed}) == len(changed)

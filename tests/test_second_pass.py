@@ -79,9 +79,8 @@ REFUSED = {
     "twice": ({"models": ["y ~ x", "y ~ x"]}, "describe the same model"),
     "full": ({"models": ["y ~ g + z + x"]}, "is the full model"),
     "text": ({"models": "y ~ x"}, "expected a list"),
-    "laplace": ({"mechanism": "laplace"}, "robust standard errors need the mechanism 'gaussian', got 'laplace'"),
+    "laplace": ({"mechanism": "laplace"}, "need the mechanism 'gaussian' or 'staged', got 'laplace'"),
     "no delta": ({"delta": 0.0}, "need delta above 0"),
-    "private scaling": ({"scaling": "private"}, 'robust standard errors for additional models need scaling "declared"'),
 }
 
 

@@ -29,7 +29,7 @@ def table_of(columns: int) -> dict[str, np.ndarray]:
 def release_of(columns: int) -> discreet.Release:
     """Make a release with so little noise that every coefficient is estimable. NOT PRIVATE."""
     design = discreet.Design("y", {**tables.declared(columns), "y": (-4, 4)})
-    return seeded_release(table_of(columns), design, seed=1, epsilon=1e4, delta=1e-6)
+    return seeded_release(table_of(columns), design, seed=1, epsilon=1e4, delta=1e-6, mechanism="gaussian")
 
 
 def how_often(columns: int) -> dict[str, int]:

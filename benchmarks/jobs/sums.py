@@ -48,10 +48,10 @@ def levels(rows: int, levels: int, part: str) -> dict[str, Seconds]:
     table, columns = tables.of_levels(rows, levels)
     design = discreet.Design("y", columns)
     small, of_small = tables.of_levels(100, 3)
-    discreet.release(small, discreet.Design("y", of_small), **BUDGET)
+    discreet.release(small, discreet.Design("y", of_small), **BUDGET, mechanism="gaussian")
     if part == "sums":
         return {part: timed(lambda: exact_release(table, design, compute=alone()))}
-    return {part: timed(lambda: discreet.release(table, design, **BUDGET, compute=alone()))}
+    return {part: timed(lambda: discreet.release(table, design, **BUDGET, mechanism="gaussian", compute=alone()))}
 
 
 def persons(rows: int, persons: int, *, by_person: bool) -> dict[str, Seconds]:
@@ -59,8 +59,8 @@ def persons(rows: int, persons: int, *, by_person: bool) -> dict[str, Seconds]:
     table = tables.of_persons(rows, persons)
     unit = {"id": "person", "max_rows": 3} if by_person else None
     design = discreet.Design("y", tables.PERSONS_COLUMNS, **({"unit": unit} if unit else {}))
-    discreet.release(table.slice(0, 1000), design, **BUDGET, compute=alone())
-    return {"release": timed(lambda: discreet.release(table, design, **BUDGET, compute=alone()))}
+    discreet.release(table.slice(0, 1000), design, **BUDGET, mechanism="gaussian", compute=alone())
+    return {"release": timed(lambda: discreet.release(table, design, **BUDGET, mechanism="gaussian", compute=alone()))}
 
 
 def checked(path: str) -> dict[str, Seconds]:
@@ -77,5 +77,7 @@ def checked(path: str) -> dict[str, Seconds]:
     return {
         "check": timed(lambda: discreet.check(path, design), warm=True),
         "reading": timed(read, warm=True),
-        "release": timed(lambda: discreet.release(path, design, **BUDGET, compute=alone()), warm=True),
+        "release": timed(
+            lambda: discreet.release(path, design, **BUDGET, mechanism="gaussian", compute=alone()), warm=True
+        ),
     }

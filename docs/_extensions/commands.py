@@ -17,7 +17,7 @@ class Commands(Directive):
     """One section for the program itself and one for each command."""
 
     def run(self) -> list[nodes.Node]:
-        """Give the sections."""
+        """Return the sections."""
         with click.Context(program, info_name="discreet") as above:
             found = [_section("discreet", program, above)]
             for name in program.list_commands(above):
@@ -52,6 +52,6 @@ def _section(title: str, command: click.Command, context: click.Context) -> node
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Make the directive known."""
+    """Register the directive."""
     app.add_directive("commands", Commands)
     return {"parallel_read_safe": True}

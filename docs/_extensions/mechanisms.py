@@ -75,7 +75,7 @@ class MechanismPicture(Directive):
         lines = _lines(name)
         if mechanism_named(name).kind == "moments" and name != "gaussian":
             lines |= {f"gaussian: {label}": line for label, line in _lines("gaussian").items()}
-        caption = f"Standard deviation of the noise in scaled units against epsilon, {SIZE} numbers in a box."
+        caption = f"Standard deviation of the noise in scaled units against epsilon, {SIZE} numeric columns in a box."
         return [nodes.raw("", _svg(lines, caption), format="html"), nodes.paragraph(text=caption, classes=["caption"])]
 
 

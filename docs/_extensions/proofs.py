@@ -47,9 +47,9 @@ def _index(files: dict[str, Path]) -> str:
     lines = [
         "# Proofs",
         "",
-        "Each proof is a file next to the code that it is about. It states a claim, the assumptions, and why the code",
-        "satisfies it. A tag such as `[P:name]` marks a statement and the line of code that it is about. A test fails",
-        "when that code changes until the proof has been read again.",
+        "Each proof is a file next to the code that it covers. It states a claim and the assumptions, and shows why",
+        "the code satisfies the claim. A tag such as `[P:name]` marks a statement of the proof and the line of code to",
+        "which the statement refers. If that code changes, a test fails until the proof has been read again.",
     ]
     packages: dict[str, list[str]] = {}
     for name, path in files.items():

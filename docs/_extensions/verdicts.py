@@ -23,7 +23,7 @@ class VerdictTable(Directive):
     optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Give the table."""
+        """Return the table."""
         names = DOCUMENTS[self.arguments[0]].figures if self.arguments else NAMES
         shipped = _shipped()["figures"]
         rows = [(name, figure_named(name).title, *_found(shipped.get(name, {}))) for name in names]
@@ -34,7 +34,7 @@ class ErrataTable(Directive):
     """A row for each erratum: what the document says, and what a run gives."""
 
     def run(self) -> list[nodes.Node]:
-        """Give the table."""
+        """Return the table."""
         rows = [
             (number, str(one["document"]), str(one["claim"]), str(one["verdict"]), str(one["measured"]))
             for number, one in _shipped()["errata"].items()
@@ -66,7 +66,7 @@ def _row(texts: Sequence[str]) -> nodes.row:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Give Sphinx the directives."""
+    """Register the directives."""
     app.add_directive("verdict-table", VerdictTable)
     app.add_directive("errata-table", ErrataTable)
     return {"parallel_read_safe": True}

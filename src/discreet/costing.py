@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.protocol import with_curve
 from discreet.mechanisms.registry import mechanisms
-from discreet.options import AUTO, DECLARED, DEFAULT_GRID_BITS, ReleaseOptions, RobustErrors, Scaling
+from discreet.options import ReleaseKeywords, ReleaseOptions, options_of, takes_options
 from discreet.pages.attacker import Attacker, attacker
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
@@ -51,19 +50,13 @@ class Cost:
         return attack_figure(self.guarantee)
 
 
+@takes_options()
 def cost(
     design: Design,
     *,
     epsilon: float,
     delta: float = 0.0,
-    mechanism: str = AUTO,
-    settings: Mapping[str, object] | None = None,
-    robust: bool | RobustErrors = False,
-    clip_counts: bool = False,
-    scaling: Scaling = DECLARED,
-    guard: bool = False,
-    grid_bits: int = DEFAULT_GRID_BITS,
-    allow_weak_privacy: bool = False,
+    **options: Unpack[ReleaseKeywords],
 ) -> Cost:
     """Compute the privacy cost and guarantee of a release. No data is read and no budget is spent.
 
@@ -71,7 +64,9 @@ def cost(
     ----------
     design
         The declarations.
-    epsilon, delta, mechanism, settings, robust, clip_counts, scaling, guard, grid_bits, allow_weak_privacy
+    epsilon, delta
+        As for `discreet.release`.
+    **options
         As for `discreet.release`.
 
     Examples
@@ -80,20 +75,11 @@ def cost(
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
     >>> cost = discreet.cost(design, epsilon=1.0, delta=1e-6)
     >>> cost.mechanism, cost.guarantee.epsilon, round(cost.attacker.power, 3)
-    ('gaussian', 1.0, 0.136)
+    ('staged', 1.0, 0.136)
     """
+    checked = options_of(cost, options)
     check_design(design)
-    options = ReleaseOptions(
-        mechanism=mechanism,
-        settings=settings,
-        robust=robust,
-        clip_counts=clip_counts,
-        scaling=scaling,
-        guard=guard,
-        grid_bits=grid_bits,
-        allow_weak_privacy=allow_weak_privacy,
-    )
-    request = ReleaseRequest.checked(design.redeclared(), checked_budget(epsilon, delta, options), options)
+    request = ReleaseRequest.checked(design.redeclared(), checked_budget(epsilon, delta, checked), checked)
     guarantee = Guarantee.promised(request.design.unit, request.budget, tracked=True)
     return Cost(request.mechanism.name, with_curve(guarantee, request.distribution), request.request.loss)
 
@@ -118,17 +104,13 @@ class MechanismChoice:
     refusal: str
 
 
+@takes_options(without=("mechanism", "settings"))
 def mechanism_choices(
     design: Design,
     *,
     epsilon: float,
     delta: float = 0.0,
-    robust: bool | RobustErrors = False,
-    clip_counts: bool = False,
-    scaling: Scaling = DECLARED,
-    guard: bool = False,
-    grid_bits: int = DEFAULT_GRID_BITS,
-    allow_weak_privacy: bool = False,
+    **options: Unpack[ReleaseKeywords],
 ) -> tuple[MechanismChoice, ...]:
     """List every mechanism, with the reason if it cannot be used for this design and budget.
 
@@ -136,7 +118,9 @@ def mechanism_choices(
     ----------
     design
         The declarations.
-    epsilon, delta, robust, clip_counts, scaling, guard, grid_bits, allow_weak_privacy
+    epsilon, delta
+        As for `discreet.release`.
+    **options
         As for `discreet.release`. Raises an error if no mechanism supports these options.
 
     Examples
@@ -146,19 +130,12 @@ def mechanism_choices(
     >>> [choice.name for choice in discreet.mechanism_choices(design, epsilon=1.0) if choice.refusal][:2]
     ['gaussian', 'wishart']
     """
+    checked = options_of(mechanism_choices, options)
     check_design(design)
-    options = ReleaseOptions(
-        robust=robust,
-        clip_counts=clip_counts,
-        scaling=scaling,
-        guard=guard,
-        grid_bits=grid_bits,
-        allow_weak_privacy=allow_weak_privacy,
-    )
-    fresh, budget = design.redeclared(), checked_budget(epsilon, delta, options)
-    ReleaseRequest.checked(fresh, budget, options)
+    fresh, budget = design.redeclared(), checked_budget(epsilon, delta, checked)
+    ReleaseRequest.checked(fresh, budget, checked)
     return tuple(
-        MechanismChoice(name, each.info.summary, each.kind, _refusal(fresh, budget, replace(options, mechanism=name)))
+        MechanismChoice(name, each.info.summary, each.kind, _refusal(fresh, budget, replace(checked, mechanism=name)))
         for name, each in mechanisms().items()
     )
 

@@ -279,6 +279,12 @@ def write_once(path: Path, content: bytes) -> bool:
     return True
 
 
+def no_room(reason: str | None = None) -> DataError:
+    """Build the error for rows that cannot be written to the disk."""
+    why = f" ({reason})" if reason else ""
+    return DataError(f"rows could not be stored on disk{why}; free some space, or set TMPDIR to another folder")
+
+
 def _flush_folder(folder: Path) -> None:
     """Flush a folder's entries to disk, if the system supports it."""
     with suppress(OSError):

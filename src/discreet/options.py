@@ -1,27 +1,29 @@
-"""Define the options of a release, check their values, and describe them for front ends."""
+"""Define the options of a release, check their values, and describe them for public functions and front ends."""
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, Final, Literal, TypeAlias
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
+from difflib import get_close_matches
+from typing import Any, Final, Literal, TypedDict, TypeVar
 
 from discreet.errors import OptionError
 from discreet.privacy.checks import check_flag, is_integer, is_number, listed
 
-Scaling: TypeAlias = Literal["declared", "private"]
-
 AUTO: Final = "auto"
-DECLARED: Final = "declared"
-PRIVATE: Final = "private"
-SCALINGS: Final = (DECLARED, PRIVATE)
+# the default with delta above 0, and the mechanism that supports every option, in one pass over the declared columns
+DEFAULT_MECHANISM: Final = "staged"
+ONE_PASS: Final = "gaussian"
 DEFAULT_GRID_BITS: Final = 16
 MIN_GRID_BITS: Final = 8
 MAX_GRID_BITS: Final = 26
 MOST_MODELS: Final = 10  # each additional model takes a share of the budget
 
 _ROLE: Final = "front end"
+_ADDS: Final = "adds to the release"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +38,15 @@ class FrontEnd:
     help: str
     metavar: str | None = None
     kind: Literal["switch", "text", "integer", "number", "texts"] = "switch"
-    choices: tuple[str, ...] = ()
     needs: str | None = None
 
 
-def offered(*front_end: Any, **more: Any) -> dict[str, FrontEnd]:  # noqa: ANN401  # the fields of `FrontEnd`
-    """Return the dataclass field metadata that describes an option for front ends."""
-    return {_ROLE: FrontEnd(*front_end, **more)}
+def offered(*front_end: Any, adds: bool = False, **more: Any) -> dict[str, object]:  # noqa: ANN401  # the fields of `FrontEnd`
+    """Return the dataclass field metadata that describes an option for front ends.
+
+    `adds` marks a switch that adds numbers to the release, which only some mechanisms can do.
+    """
+    return {_ROLE: FrontEnd(*front_end, **more), _ADDS: adds}
 
 
 def front_ends(options: type) -> dict[str, FrontEnd]:
@@ -56,7 +60,7 @@ def front_ends(options: type) -> dict[str, FrontEnd]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobustErrors:
-    """Settings of robust standard errors (HC1), which need a second pass over the table.
+    """Settings of robust standard errors (HC1) by the mechanism `gaussian`.
 
     Parameters
     ----------
@@ -125,24 +129,30 @@ class ReleaseOptions:
     Parameters
     ----------
     mechanism
-        Name of the mechanism. `auto` selects the joint Gaussian mechanism, or the pure mechanism with the smallest
-        error if there is no delta.
+        Name of the mechanism. With delta, `auto` selects `staged`, which estimates least squares on the clipped table
+        in several passes. It selects `gaussian`, one pass with noise set by the declared bounds, if `staged` does not
+        support the request: weights, counts of clipped rows, clustered standard errors or a declared radius. Without
+        delta it selects the pure mechanism with the smallest error.
     settings
-        Public settings of the mechanism by name. `discreet mechanisms` lists them.
+        Public settings of the mechanism by name; `discreet mechanisms` lists them.
     robust
-        True to also release the sums for heteroskedasticity-consistent standard errors (HC1) of the full model. This
-        takes a second pass over the table and 30% of the budget. If the unit has an id, the errors are clustered by it.
-        Pass `RobustErrors` for additional models or a public bound on residuals.
+        True to also release the sums for heteroskedasticity-consistent standard errors (HC1). `auto` then selects
+        `staged` where it can, which spends 10% of mu^2 on them and serves every model of the target. `gaussian` spends
+        30% and serves the full model. If an individual may have several rows, its errors are clustered by individual.
+        Pass `discreet.RobustErrors(models=..., residual_bound=...)` for additional models or a public bound on
+        residuals, which only `gaussian` supports.
     clip_counts
-        True to also release, for each numeric column, a noisy count of the rows that were clipped to its bounds.
-    scaling
-        `declared` scales columns by their declared bounds. `private` estimates the centre and scale of each column by
-        noisy searches.
+        True to also release, for each numeric column, a noisy count of the rows that were clipped to its bounds. All
+        other noise grows by 2%, or by 3% with `robust`. Requires `gaussian` or `laplace`, so without delta `auto`
+        selects `laplace` instead of `k-norm`.
     guard
-        True to first spend 1% of the budget on noisy counts of rows that fit the design and of rows that do not. The
-        release stops if far more rows do not fit.
+        True to first spend 1% of the budget on noisy counts of the rows that fit the design and of the rows that its
+        rules drop. If far more rows do not fit, the release stops with a `GuardStop`, and the ledger refunds the rest
+        of the budget. Otherwise the release includes both counts. Requires a ledger, which records the counts before
+        they are used.
     grid_bits
-        Scaled values are rounded to multiples of 2**-grid_bits, where grid_bits is from 8 to 26.
+        Scaled values are rounded to multiples of 2**-grid_bits, where grid_bits is from 8 to 26. Large noise lowers the
+        maximum.
     allow_weak_privacy
         True to accept epsilon above 20 or delta above 1e-3.
 
@@ -154,7 +164,14 @@ class ReleaseOptions:
 
     mechanism: str = field(
         default=AUTO,
-        metadata=offered("--mechanism", "Mechanism", "A mechanism listed by `discreet mechanisms`.", "NAME", "text"),
+        metadata=offered(
+            "--mechanism",
+            "Mechanism",
+            "A mechanism listed by `discreet mechanisms`. With delta, auto selects staged, or gaussian if an option "
+            "needs it.",
+            "NAME",
+            "text",
+        ),
     )
     settings: Mapping[str, object] | None = field(
         default=None,
@@ -166,7 +183,10 @@ class ReleaseOptions:
     robust: bool | RobustErrors = field(
         default=False,
         metadata=offered(
-            "--robust", "Robust standard errors", "Also spend 30% of the budget on robust standard errors (HC1)."
+            "--robust",
+            "Robust standard errors",
+            "Also spend 10% (staged) or 30% (gaussian) of the budget on robust standard errors (HC1).",
+            adds=True,
         ),
     )
     clip_counts: bool = field(
@@ -175,17 +195,7 @@ class ReleaseOptions:
             "--clip-counts",
             "Clip counts",
             "Also publish a noisy count of clipped rows for each column; all other noise grows by 2% to 3%.",
-        ),
-    )
-    scaling: Scaling = field(
-        default=DECLARED,
-        metadata=offered(
-            "--scaling",
-            "Scaling",
-            "`private`: estimate each column's centre and scale by noisy searches, for bounds that are far too wide.",
-            "HOW",
-            "text",
-            SCALINGS,
+            adds=True,
         ),
     )
     guard: bool = field(
@@ -219,10 +229,9 @@ class ReleaseOptions:
             raise OptionError(option="robust", given=robust, allowed="True, False or RobustErrors(...)")
         if robust is True:
             object.__setattr__(self, "robust", RobustErrors())
-        for name in ("clip_counts", "guard", "allow_weak_privacy"):
-            check_flag(name, getattr(self, name))
-        if not isinstance(self.scaling, str) or self.scaling not in SCALINGS:
-            raise OptionError.unknown_name("scaling", self.scaling, SCALINGS, option="scaling")
+        for each in fields(self):
+            if each.default is False and each.name != "robust":
+                check_flag(each.name, getattr(self, each.name))
         check_grid_bits(self.grid_bits)
 
     @property
@@ -230,9 +239,26 @@ class ReleaseOptions:
         """Settings of robust standard errors, or None if they are not released."""
         return self.robust if isinstance(self.robust, RobustErrors) else None
 
+    @property
+    def additions(self) -> tuple[str, ...]:
+        """Names of the options in use that add numbers to the release."""
+        return tuple(name for name in ADDITIONS if getattr(self, name))
+
     def keywords(self) -> dict[str, Any]:
         """Return the options as keyword arguments of the public functions."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
+
+
+class ReleaseKeywords(TypedDict, total=False):
+    """Fields of `ReleaseOptions`, as keyword arguments of a public function."""
+
+    mechanism: str
+    settings: Mapping[str, object] | None
+    robust: bool | RobustErrors
+    clip_counts: bool
+    guard: bool
+    grid_bits: int
+    allow_weak_privacy: bool
 
 
 def check_grid_bits(grid_bits: object) -> None:
@@ -244,3 +270,96 @@ def check_grid_bits(grid_bits: object) -> None:
 
 
 DEFAULT_OPTIONS: Final = ReleaseOptions()
+# names of the options that add numbers to a release, which only some mechanisms can do
+ADDITIONS: Final = tuple(each.name for each in fields(ReleaseOptions) if each.metadata[_ADDS])
+
+
+# -- keywords of public functions --------------------------------------------------------------------------------------
+# Public functions take the options as `**options`. What `help` shows of them is written from `ReleaseOptions`.
+
+Public = TypeVar("Public", bound=Callable[..., Any])
+
+_KEYWORDS: Final = re.compile(r"^\*\*options\n((?: +.*\n?)+)", re.MULTILINE)
+
+
+def takes_options(*, without: Sequence[str] = (), after: str = "delta") -> Callable[[Public], Public]:
+    """Show the options of a release in the signature and the docstring of a function or class that takes `**options`.
+
+    The item `**options` of the docstring becomes a list of the names of the options, or, if its text is
+    `{ReleaseOptions}`, the documentation of every option. The function reads the keywords with `options_of`.
+
+    Parameters
+    ----------
+    without
+        Options that the function does not take.
+    after
+        Parameter after which the signature lists the options.
+    """
+
+    def shown(public: Public) -> Public:
+        function: Any = _function(public)
+        names = [each.name for each in fields(ReleaseOptions) if each.name not in without]
+        signature = inspect.signature(function)
+        given = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+        place = 1 + [one.name for one in given].index(after)
+        keywords = [_keyword(each) for each in fields(ReleaseOptions) if each.name in names]
+        function.__signature__ = signature.replace(parameters=[*given[:place], *keywords, *given[place:]])
+        public.__doc__ = documented(public.__doc__, names)
+        return public
+
+    return shown
+
+
+def _function(public: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function, or the constructor of a class."""
+    return public.__init__ if isinstance(public, type) else public  # type: ignore[misc]
+
+
+def documented(doc: str | None, names: Iterable[str]) -> str | None:
+    """Write the options of a release into a docstring, in place of its item `**options`.
+
+    Options that the docstring documents itself are left out.
+
+    >>> item = '''**options
+    ...     As for `discreet.release`.'''
+    >>> print(documented(item, ["guard", "grid_bits"]))
+    guard, grid_bits
+        As for `discreet.release`.
+    """
+    if doc is None or ReleaseOptions.__doc__ is None:  # python -OO
+        return doc
+    _, _, section = inspect.cleandoc(ReleaseOptions.__doc__).partition("Parameters\n----------\n")
+    items = dict(re.findall(r"^(\w+)\n((?: +.*\n)+)", section, re.MULTILINE))
+
+    doc = inspect.cleandoc(doc)
+    left = [name for name in names if not re.search(rf"^{name}$", doc, re.MULTILINE)]
+
+    def written(item: re.Match[str]) -> str:
+        if "{ReleaseOptions}" in item[1]:
+            return "".join(f"{name}\n{items[name]}" for name in left)
+        return f"{', '.join(left)}\n{item[1]}"
+
+    return _KEYWORDS.sub(written, doc)
+
+
+def _keyword(option: Field[Any]) -> inspect.Parameter:
+    return inspect.Parameter(
+        option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=option.type
+    )
+
+
+def options_of(public: Callable[..., Any], keywords: Mapping[str, Any]) -> ReleaseOptions:
+    """Return the options in the keyword arguments of a function. A wrong name is a TypeError, as for any function."""
+    check_keywords(public, keywords)
+    return ReleaseOptions(**keywords)
+
+
+def check_keywords(public: Callable[..., Any], keywords: Mapping[str, Any]) -> None:
+    """Raise the TypeError of Python for a keyword that is not in the signature of a function or class."""
+    function = _function(public)
+    names = inspect.signature(function).parameters
+    for name in keywords:
+        if name not in names:
+            near = get_close_matches(name, names, 1)
+            hint = f". Did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"{function.__qualname__}() got an unexpected keyword argument {name!r}{hint}")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from discreet.accounting.noise_distribution import NoiseDistribution
 from discreet.analyst.bound_costs import bound_costs
@@ -19,7 +19,9 @@ from discreet.analyst.planning.expected import (
     planned,
     planned_inside,
     planned_width,
+    planned_widths,
     read_off,
+    refused_plan,
     smallest,
     supposed_coefficients,
     without_noise,
@@ -30,13 +32,13 @@ from discreet.errors import PrivacyNotice, SpecError, shown
 from discreet.mechanisms.registry import HOMES, predicted_error
 from discreet.options import (
     AUTO,
-    DECLARED,
-    DEFAULT_GRID_BITS,
+    DEFAULT_MECHANISM,
     DEFAULT_OPTIONS,
-    PRIVATE,
+    ONE_PASS,
+    ReleaseKeywords,
     ReleaseOptions,
-    RobustErrors,
-    Scaling,
+    options_of,
+    takes_options,
 )
 from discreet.privacy.checks import is_number
 from discreet.release_request import ReleaseRequest, check_design, checked_budget
@@ -45,6 +47,7 @@ from discreet.releases.reference_distribution import checked_level
 from discreet.releases.release import Release
 from discreet.simulated_releases import expected_bounds, simulated_plan
 from discreet.tables.source import CancelToken, checking
+from discreet.wording import Call, Message
 
 __all__ = [
     "Plan",
@@ -63,20 +66,13 @@ _EPSILON_SPAN = (1e-3, 20.0)
 _ROWS_SPAN = (10.0, 1e12)
 
 
+@takes_options()
 def plan(
     design: Design,
     *,
     rows: float,
     epsilon: float,
     delta: float = 0.0,
-    mechanism: str = AUTO,
-    settings: Mapping[str, object] | None = None,
-    robust: bool | RobustErrors = False,
-    clip_counts: bool = False,
-    scaling: Scaling = DECLARED,
-    guard: bool = False,
-    grid_bits: int = DEFAULT_GRID_BITS,
-    allow_weak_privacy: bool = False,
     rsquared: float | None = None,
     spread: float | None = None,
     target_spread: float | None = None,
@@ -84,6 +80,7 @@ def plan(
     correlation: Correlation | None = None,
     level: float = 0.95,
     cancel: CancelToken | None = None,
+    **options: Unpack[ReleaseKeywords],
 ) -> Plan:
     """Predict the accuracy of the full model from declarations and stated assumptions only.
 
@@ -91,10 +88,14 @@ def plan(
     more than 30 columns) from a fixed seed. A coefficient is estimable if at least 90% of the draws give it a bounded
     interval. Its results are medians over the draws.
 
-    With `scaling="private"` or the mechanism `staged`, 25 releases of synthetic rows are simulated, including their
-    searches. Numeric columns follow a beta distribution within their bounds, and the target is linear in the regressors
-    plus normal errors. The results are medians over the releases. For a column with private bounds, state its mean and
-    sd in `assume`. The column is assumed to be normal, and its bounds are those that the expected counts would give.
+    With the mechanism `staged`, 25 releases of synthetic rows are simulated (10 for more than 32 columns), including
+    their searches. Numeric columns follow a beta distribution within their bounds, and the target
+    is linear in the regressors plus normal errors. The results are medians over the releases. For a column with private
+    bounds, state its mean and sd in `assume`. The column is assumed to be normal, and its bounds are those that the
+    expected counts would give.
+
+    A plan for `staged` also gives the widths that a release by `gaussian` would have, and names the coefficients for
+    which they are narrower.
 
     For a mechanism that publishes coefficients, interval widths are unknown. The plan then describes the noise and, if
     noise is added to the coefficients, gives the `privacy_sd` of each coefficient.
@@ -105,7 +106,9 @@ def plan(
         The declarations of the planned release.
     rows
         Expected number of included rows. If the unit has an id, count at most `max_rows` rows per person.
-    epsilon, delta, mechanism, settings, robust, clip_counts, scaling, guard, grid_bits, allow_weak_privacy
+    epsilon, delta
+        As for `discreet.release`.
+    **options
         As for `discreet.release`.
     rsquared
         Fraction of the target's variance that the model explains; 0.5 by default.
@@ -140,18 +143,10 @@ def plan(
     >>> narrow.coefficients[1].std_error > 5 * default.coefficients[1].std_error
     True
     """
-    options = ReleaseOptions(
-        mechanism=mechanism,
-        settings=settings,
-        robust=robust,
-        clip_counts=clip_counts,
-        scaling=scaling,
-        guard=guard,
-        grid_bits=grid_bits,
-        allow_weak_privacy=allow_weak_privacy,
-    )
+    checked = options_of(plan, options)
     assumed = Stated(rsquared, spread, target_spread, assume, correlation)
-    return _plan(_question(design, rows, (epsilon, delta), options, assumed, level), checking(cancel))
+    question = _question(design, rows, (epsilon, delta), checked, assumed, level)
+    return _with_one_pass(_plan(question, checking(cancel)), question, checking(cancel))
 
 
 class Stated(NamedTuple):
@@ -201,35 +196,56 @@ def _request(design: Design, budget: tuple[float, float], options: ReleaseOption
     return ReleaseRequest.checked(design.redeclared(), checked, options, quiet=True)
 
 
-def _plan(question: _Question, check: Callable[[], None]) -> Plan:
+def _plan(question: _Question, check: Callable[[], None], *, remedy: bool = True) -> Plan:
     request, asked, _ = question
     if request.mechanism.kind == "coefficients":
         return planned_inside(request.design, question.distribution, asked)
+    expected = question.expected()
+    if (refused := refused_plan(expected, asked)) is not None:
+        return refused
     if _is_simulated(request):
-        return simulated_plan(request, asked, supposed_coefficients(question.expected()), check)
-    return planned(question.expected(), asked, check)
+        return simulated_plan(request, asked, supposed_coefficients(expected), check, remedy=remedy)
+    return planned(expected, asked, check)
+
+
+def _with_one_pass(made: Plan, question: _Question, check: Callable[[], None]) -> Plan:
+    """Add the widths of the one-pass release to a plan for `staged`."""
+    request = question.request
+    if request.mechanism.name != DEFAULT_MECHANISM:
+        return made
+    options = replace(request.options, mechanism=ONE_PASS, settings=None)
+    try:
+        one_pass = ReleaseRequest.checked(request.design, request.budget, options, quiet=True)
+    except SpecError:  # its noise does not fit on the grid
+        return made
+    expected = expected_release(one_pass.design, one_pass.distribution.without_before(), question.assumptions)
+    widths = planned_widths(expected, question.asked, check=check)
+    with_widths = zip(made.coefficients, widths, strict=True)
+    return replace(made, coefficients=tuple(replace(one, one_pass_width=width) for one, width in with_widths))
 
 
 def _is_simulated(request: ReleaseRequest) -> bool:
     """Return whether a plan needs simulated releases, because the sums depend on released scales."""
-    return request.options.scaling == PRIVATE or request.mechanism.name == "staged"
+    return request.mechanism.name == DEFAULT_MECHANISM
 
 
+@takes_options()
 def noise_distribution_for(
     design: Design,
     epsilon: float,
     delta: float,
-    *,
-    mechanism: str = AUTO,
-    settings: Mapping[str, object] | None = None,
-    robust: bool | RobustErrors = False,
-    clip_counts: bool = False,
-    scaling: Scaling = DECLARED,
-    guard: bool = False,
-    grid_bits: int = DEFAULT_GRID_BITS,
-    allow_weak_privacy: bool = False,
+    **options: Unpack[ReleaseKeywords],
 ) -> NoiseDistribution:
-    """Return the noise distribution of a release. The options are the same as for `discreet.release`.
+    """Return the noise distribution of a release.
+
+    Parameters
+    ----------
+    design
+        The declarations.
+    epsilon, delta
+        As for `discreet.release`.
+    **options
+        As for `discreet.release`.
 
     Examples
     --------
@@ -239,18 +255,9 @@ def noise_distribution_for(
     >>> distribution.sd("cross") < discreet.planning.noise_distribution_for(design, 0.5, 1e-6).sd("cross")
     True
     """
-    options = ReleaseOptions(
-        mechanism=mechanism,
-        settings=settings,
-        robust=robust,
-        clip_counts=clip_counts,
-        scaling=scaling,
-        guard=guard,
-        grid_bits=grid_bits,
-        allow_weak_privacy=allow_weak_privacy,
-    )
+    checked = options_of(noise_distribution_for, options)
     check_design(design)
-    return _request(design, (epsilon, delta), options).distribution.without_before()
+    return _request(design, (epsilon, delta), checked).distribution.without_before()
 
 
 def compare_mechanisms(
@@ -310,14 +317,14 @@ def bound_savings(
 
     Narrower bounds help only if the values stay inside them, which must be judged from public knowledge. `options` are
     those of `plan`. The column with the largest saving is first. The result is empty for mechanisms that publish
-    coefficients, for weighted rows, for private scaling and for `staged`, because their noise depends on the bounds in
-    other ways.
+    coefficients, for weighted rows and for `staged`, because their noise depends on the bounds in other ways.
 
     Examples
     --------
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
-    >>> list(discreet.planning.bound_savings(design, rows=10_000, epsilon=1.0, delta=1e-6))
+    >>> budget = {"rows": 10_000, "epsilon": 1.0, "delta": 1e-6}
+    >>> list(discreet.planning.bound_savings(design, **budget, mechanism="gaussian"))
     ['y', 'x']
     """
     question = _from_keywords(design, rows=rows, epsilon=epsilon, delta=delta, **options)
@@ -375,7 +382,7 @@ def smallest_rows(
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
     >>> round(discreet.planning.smallest_rows(design, "x", 0.4, epsilon=1.0, delta=1e-6), -1)
-    630.0
+    580.0
     """
     _check_width(width)
     return smallest(
@@ -398,9 +405,9 @@ def _width_at(
         reason = _plan(question, checking(cancel)).coefficients[0].reason
         raise SpecError(f"this plan has no interval widths, whatever the budget: {reason}. Leave the width out")
     if _is_simulated(question.request):
-        planned_coefficients = _plan(question, checking(cancel)).coefficients
+        planned_coefficients = _plan(question, checking(cancel), remedy=False).coefficients
         widths = {each.name: each.width for each in planned_coefficients}
-        if coefficient not in widths:
+        if not isinstance(coefficient, str) or coefficient not in widths:
             raise SpecError.unknown_name("coefficient", coefficient, widths)
         return widths[coefficient]
     return planned_width(question.expected(), question.asked, coefficient, checking(cancel))
@@ -414,63 +421,70 @@ class SecondRelease(NamedTuple):
     both: Plan
 
 
+@takes_options(without=("grid_bits",))
 def second_release(
     release: Release,
     *,
     epsilon: float,
     delta: float,
     level: float = 0.95,
-    mechanism: str = AUTO,
-    settings: Mapping[str, object] | None = None,
-    robust: bool | RobustErrors = False,
-    clip_counts: bool = False,
-    guard: bool = False,
-    allow_weak_privacy: bool = False,
+    **options: Unpack[ReleaseKeywords],
 ) -> SecondRelease:
     """Plan a second release of the same table, from the sums of the first.
 
     The noisy sums of the first release stand in for those of the table, and the second release uses the same grid. It
     would spend an additional budget. In `both`, every sum is the mean of the two releases, weighted by inverse
-    variance. The options are the same as for `discreet.release`, with declared scaling.
+    variance. With delta, `auto` selects `gaussian`, because `staged` releases no sums of the declared columns.
+
+    Parameters
+    ----------
+    release
+        The first release, which published moments.
+    epsilon, delta
+        Budget of the second release.
+    level
+        Confidence level of the intervals.
+    **options
+        As for `discreet.release`.
 
     Examples
     --------
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
     >>> table = {"x": [1.0, 2.0, 3.0] * 4000, "y": [2.0, 4.0, 6.0] * 4000}
-    >>> first = discreet.release(table, design, epsilon=1.0, delta=1e-6)
+    >>> first = discreet.release(table, design, epsilon=1.0, delta=1e-6, mechanism="gaussian")
     >>> plans = discreet.planning.second_release(first, epsilon=2.0, delta=1e-6)
     >>> plans.both.epsilon
     3.0
     """
     from discreet.analyst.planning.expected import both_distributions, with_distribution
 
+    checked = options_of(second_release, options)
     guarantee = release.guarantee
     if guarantee is None:
         raise SpecError(
             "cannot plan a second release: the first release is NOT PRIVATE and spent no budget; pass a private release"
         )
     check_moments(release, "a plan for a second release")
-    options = ReleaseOptions(
-        mechanism=mechanism,
-        settings=settings,
-        robust=robust,
-        clip_counts=clip_counts,
-        guard=guard,
-        grid_bits=release.noise.grid_bits,
-        allow_weak_privacy=allow_weak_privacy,
-    )
-    request = _request(release.design, (epsilon, delta), options)
+    checked = replace(checked, grid_bits=release.noise.grid_bits)
+    if checked.mechanism == AUTO and delta > 0:
+        # only sums of the declared columns can be combined with those of the first release
+        checked = replace(checked, mechanism=ONE_PASS)
+    request = _request(release.design, (epsilon, delta), checked)
     chosen, distribution = request.mechanism, request.distribution.without_before()
     if chosen.kind == "coefficients":
         raise SpecError(
             f"the mechanism {chosen.name!r} publishes coefficients, which cannot be combined with the sums of this "
             "release; plan a second release with a mechanism of kind 'moments'"
         )
-    if "staged" in (release.mechanism, chosen.name):
+    if DEFAULT_MECHANISM in (release.mechanism, chosen.name):
         raise SpecError(
-            "a second release is planned from sums of products of the declared columns, which the mechanism 'staged' "
-            "does not release; plan a single release by 'staged' with discreet.plan"
+            Message(
+                "a second release is planned from sums of products of the declared columns over all rows, which the "
+                "mechanism 'staged' does not release; plan a single release by 'staged' with ",
+                Call("discreet.plan"),
+                ", whose assumptions may be means and standard deviations of a release that was described",
+            )
         )
     rows = float(centred(release).moments[0, 0])
     spent = Asked(guarantee.epsilon, guarantee.delta, rows, level, release.mechanism)

@@ -8,7 +8,13 @@ from dataclasses import astuple, dataclass, replace
 from itertools import chain
 
 from discreet import __version__
-from discreet.accounting.noise_distribution import DISCOVERY, GUARD, NoiseDistribution, Settings
+from discreet.accounting.noise_distribution import (
+    DISCOVERY,
+    GUARD,
+    RESIDUAL_BLOCKS,
+    NoiseDistribution,
+    Settings,
+)
 from discreet.accounting.privacy_maps import loss_of, stopped_loss
 from discreet.curator.sums.gram import Totals
 from discreet.design.design import Design
@@ -116,8 +122,8 @@ class ReleaseRequest:
 
     @property
     def robust(self) -> bool:
-        """Whether sums over residuals are released."""
-        return self.options.robust_errors is not None
+        """Whether sums over residuals are released in a pass after those of the mechanism."""
+        return RESIDUAL_BLOCKS[0] in self.distribution.sigma
 
     @property
     def rereads(self) -> bool:
@@ -150,7 +156,7 @@ class ReleaseRequest:
                 receipt,
                 GUARD,
                 2,
-                lambda: astuple(guard_counts(first.fitting, self.distribution, sampler)),
+                lambda: astuple(guard_counts(first.counts.fitting, self.distribution, sampler)),
                 lambda counts: stops(GuardCounts(*counts), self.distribution),
             )
         )
@@ -204,7 +210,7 @@ class ReleaseRequest:
                 "mechanism": self.mechanism.name,
                 "settings": dict(self.settings),
                 # the noise depends on the columns of additional models, not on how the models are written
-                "robust": {"residual_bound": self.residual_bound} if self.robust else None,
+                "robust": {"residual_bound": self.residual_bound} if self.options.robust_errors else None,
             },
         }
 
@@ -235,7 +241,7 @@ class ReleaseRequest:
             guard=None if counts is None else GuardPart(self.distribution.sigma[GUARD], counts.fitting, counts.other),
             discovery=discovery,
             totals=() if noisy is None else noisy.totals,
-            units_public=first.count if unit.neighbours == "replace" else None,
+            units_public=first.counts.units if unit.neighbours == "replace" else None,
             anchor=anchor,
             made_by=f"discreet {__version__}",
             coefficients=None if isinstance(published, NoisyMoments) else published,
@@ -243,6 +249,5 @@ class ReleaseRequest:
             settings=self.settings,
             numerics=self.mechanism.info.numerics,
             clipped=clipped_by_name(self.design, published),
-            scaling=None if noisy is None else noisy.scaling,
             staged=None if noisy is None else noisy.staged,
         )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.accounting.noise_distribution import DISCOVERY
 from discreet.analyst.confidence_sets import ConfidenceSet
@@ -16,12 +19,12 @@ from discreet.analyst.planning.assumptions import Assumptions
 from discreet.analyst.planning.expected import ENOUGH, Asked, Plan, PlannedCoefficient
 from discreet.analyst.planning.simulation import drawn_rows
 from discreet.curator.sums.gram import Sums, Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.design import Design
 from discreet.design.domain import cell_edges
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.mechanisms.protocol import run_passes
-from discreet.options import PRIVATE
 from discreet.privacy.checks import is_number
 from discreet.privacy.spend import UNTRACKED
 from discreet.release_request import ReleaseRequest
@@ -29,7 +32,9 @@ from discreet.releases.fields import DiscoveryPart, found_bounds
 from discreet.releases.reference_distribution import known
 from discreet.releases.release import Release
 
-_DRAWS: Final = 25
+_DRAWS: Final = ((32, 25), (math.inf, 10))  # (up to this many columns, number of releases)
+_FEW: Final = 10  # releases that show roughly by how much the rows must grow
+_STEPS: Final = 6  # the largest factor of rows that is tried, as a power of 2
 _CHUNK: Final = 2**14
 
 
@@ -56,6 +61,14 @@ class _Seeded:
         return int.from_bytes(self._random.bytes((how_many + 7) // 8)) >> (-how_many % 8)
 
 
+@lru_cache(maxsize=2)
+def _grid_rows(design: Design, unit: int, assumptions: Assumptions) -> FloatArray:
+    """Draw synthetic rows on the grid. They are the same for every number of rows and every budget."""
+    rows: FloatArray = np.rint(drawn_rows(design, assumptions) * unit)
+    rows.flags.writeable = False
+    return rows
+
+
 class SimulatedTable:
     """Synthetic rows on the grid.
 
@@ -63,8 +76,7 @@ class SimulatedTable:
     """
 
     def __init__(self, request: ReleaseRequest, assumptions: Assumptions) -> None:
-        scaled = drawn_rows(request.design, assumptions)
-        self._grid: FloatArray = np.rint(scaled * request.domain.unit)
+        self._grid = _grid_rows(request.design, request.domain.unit, replace(assumptions, rows=1.0))
         self._rows = round(assumptions.rows)
 
     def reader(self, seed: int) -> Callable[[Sums], Totals]:
@@ -81,7 +93,7 @@ class SimulatedTable:
             values = tuple(round(value * times) for value in wanted.totals())
             counted = getattr(wanted, "cells", None)
             cells = None if counted is None else np.rint(counted() * times).astype(np.int64)
-            return Totals(values, wanted.unit, self._rows, cells=cells)
+            return Totals(values, wanted.unit, RowCounts(self._rows), cells)
 
         return read
 
@@ -91,31 +103,37 @@ def simulated_release(request: ReleaseRequest, table: SimulatedTable, seed: int)
     sampler, read = _Seeded(seed), table.reader(seed)
     passes = request.mechanism.passes(request.context(sampler))
     first = read(next(passes))
-    release = request.release(run_passes(passes, first, read), first, UNTRACKED, None)
-    if request.robust:
-        # imported here because `workflow` imports the packages that read rows
-        from discreet.workflow import with_residuals
-
-        release = with_residuals(release, request.domain, request.residual_bound, read, sampler)
-    return replace(release, guarantee=None)
+    return replace(request.release(run_passes(passes, first, read), first, UNTRACKED, None), guarantee=None)
 
 
 def simulated_plan(
-    request: ReleaseRequest, asked: Asked, supposed: Sequence[float | None], check: Callable[[], None]
+    request: ReleaseRequest,
+    asked: Asked,
+    supposed: Sequence[float | None],
+    check: Callable[[], None],
+    *,
+    remedy: bool = True,
 ) -> Plan:
-    """Plan from simulated releases. The results of each coefficient are medians over the releases."""
+    """Plan from simulated releases. The results of each coefficient are medians over the releases.
+
+    With `remedy`, the reason of a coefficient without interval says by which factor the number of rows would have to
+    grow.
+    """
     if asked.assumptions is None:
         raise SpecError("a simulated plan requires assumptions about the table")
     table = SimulatedTable(request, asked.assumptions)
     drawn: list[FloatArray] = []
     names: tuple[str, ...] = ()
-    for seed in range(_DRAWS):
+    for seed in range(next(times for columns, times in _DRAWS if len(request.design.released) <= columns)):
         check()
         model = fit(simulated_release(request, table, seed))
         names = tuple(model.params)
         drawn.append(_read(model, asked.level))
     errors, widths, shares = np.moveaxis(np.array(drawn), 0, 1)
     bounded = np.isfinite(widths).mean(axis=0)
+    factors = None
+    if remedy and (bounded < ENOUGH).any():
+        factors = _row_factors(request, asked.assumptions, asked.level, bounded >= ENOUGH, check)
     coefficients = []
     for index, (name, share) in enumerate(zip(names, bounded.tolist(), strict=True)):
         error, width, privacy = (float(np.median(part[:, index])) for part in (errors, widths, shares))
@@ -124,12 +142,50 @@ def simulated_plan(
             row = PlannedCoefficient(name, error, width, privacy, None, sd, share, supposed[index])
         else:
             reason = f"fewer than {ENOUGH:.0%} of simulated releases give a bounded interval"
+            reason += "" if factors is None else _rows_remedy(factors[index])
             row = PlannedCoefficient(name, None, None, None, reason, None, share, supposed[index])
         coefficients.append(row)
     distribution = request.distribution.without_before()
-    # the entries of privately scaled rows are in units of released bounds too, and are not listed
-    sds = None if request.options.scaling == PRIVATE else distribution.entry_sd(len(request.design.released))
+    sds = distribution.entry_sd(len(request.design.released))
     return asked.answered(request.design, coefficients, distribution, sds)
+
+
+def _row_factors(
+    request: ReleaseRequest,
+    assumptions: Assumptions,
+    level: float,
+    estimable: npt.NDArray[np.bool_],
+    check: Callable[[], None],
+) -> list[float]:
+    """Return the factor by which rows must grow to give each coefficient an interval, a power of 2, or infinity.
+
+    The largest factor is tried first, so that a hopeless design costs few releases.
+    """
+
+    def enough(step: int) -> npt.NDArray[np.bool_]:
+        table = SimulatedTable(request, replace(assumptions, rows=assumptions.rows * 2.0**step))
+        widths = []
+        for seed in range(_FEW):
+            check()
+            widths.append(_read(fit(simulated_release(request, table, seed)), level)[1])
+        share: npt.NDArray[np.bool_] = np.isfinite(widths).mean(axis=0) >= ENOUGH
+        return share
+
+    least = np.where(estimable, 0.0, np.where(enough(_STEPS), _STEPS, math.inf))
+    low, high = 0, _STEPS
+    while high - low > 1 and np.isfinite(least[~estimable]).any():
+        middle = (low + high) // 2
+        found = enough(middle) & ~estimable
+        least[found] = np.minimum(least[found], middle)
+        # the search follows the coefficients that need most rows
+        low, high = (low, middle) if found[np.isfinite(least) & ~estimable].all() else (middle, high)
+    return list((2.0**least).tolist())
+
+
+def _rows_remedy(factor: float) -> str:
+    if not math.isfinite(factor):
+        return f"; even {2**_STEPS} times as many rows would not be enough"
+    return f"; {factor:g} times as many rows would be enough"
 
 
 def _read(model: Fit, level: float) -> FloatArray:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, Unpack
 
 from discreet.curator.sums.cell_counts import DyadicCells
 from discreet.curator.sums.gram import Sums, Totals
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
-from discreet.curator.sums.scaled_rows import WeightedResiduals
 from discreet.curator.table import Table
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain, model_domain
@@ -19,18 +18,9 @@ from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, SpecEr
 from discreet.exact.linear import entry_count
 from discreet.mechanisms.gaussian import residuals_with_noise
 from discreet.mechanisms.guard import bounds_record, guard_record, how_to_stop, stop_of, stops
-from discreet.mechanisms.private_scaling import gram_with_noise, weighting_of
 from discreet.mechanisms.protocol import Published, run_passes
 from discreet.mechanisms.sampler import ExactSampler, Sampler
-from discreet.options import (
-    AUTO,
-    DECLARED,
-    DEFAULT_GRID_BITS,
-    DEFAULT_OPTIONS,
-    ReleaseOptions,
-    RobustErrors,
-    Scaling,
-)
+from discreet.options import DEFAULT_OPTIONS, ReleaseKeywords, ReleaseOptions, options_of, takes_options
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.spend import AdvisingHook, SpendHook, check_books, checked_receipt, untracked
 from discreet.release_request import ReleaseRequest, check_design, checked_budget
@@ -53,24 +43,18 @@ Made = TypeVar("Made")
 _LATER: Final = "failed after the budget was spent, and nothing was published:"
 
 
+@takes_options()
 def release(
     data: object,
     design: Design,
     *,
     epsilon: float,
     delta: float = 0.0,
-    mechanism: str = AUTO,
-    settings: Mapping[str, object] | None = None,
-    robust: bool | RobustErrors = False,
-    clip_counts: bool = False,
-    scaling: Scaling = DECLARED,
-    guard: bool = False,
-    grid_bits: int = DEFAULT_GRID_BITS,
-    allow_weak_privacy: bool = False,
     reading: ReadOptions | None = None,
     compute: ComputeOptions | None = None,
     spend: SpendHook = untracked,
     sign: str | Path | None = None,
+    **options: Unpack[ReleaseKeywords],
 ) -> Release:
     """Release differentially private statistics of a table. Only this step reads rows and spends budget.
 
@@ -91,25 +75,8 @@ def release(
         budget. Without a ledger, every attempt draws new counts and spends again.
     epsilon, delta
         The budget. With `delta` = 0 the guarantee is pure, and the noise is larger.
-    mechanism
-        Name of the mechanism. `auto` selects the joint Gaussian mechanism, or the pure mechanism with the smallest
-        error if there is no delta.
-    settings
-        Public settings of the mechanism by name; `discreet mechanisms` lists them.
-    robust
-        True to also release the sums for heteroskedasticity-consistent standard errors (HC1) of the full model. This
-        takes a second pass over the table and 30% of the budget. If the unit has an id, the errors are clustered by it.
-        Pass `discreet.RobustErrors(models=..., residual_bound=...)` for additional models or a public bound on
-        residuals.
-    clip_counts
-        True to also release, for each numeric column, a noisy count of the rows that were clipped to its bounds. All
-        other noise grows by 2%, or by 3% with `robust`. Requires `gaussian` or `laplace`, so without delta `auto`
-        selects `laplace` instead of `k-norm`.
-    grid_bits
-        Scaled values are rounded to multiples of 2**-grid_bits, where grid_bits is from 8 to 26. Large noise lowers the
-        maximum.
-    allow_weak_privacy
-        True to accept epsilon above 20 or delta above 1e-3.
+    **options
+        {ReleaseOptions}
     reading
         Format of CSV files: encoding, delimiter, decimal and thousands marks; see `discreet.ReadOptions`.
     compute
@@ -120,18 +87,6 @@ def release(
     sign
         Path of an Ed25519 private key in PEM format, without a password, to sign the release. The key is tested before
         anything is spent.
-    guard
-        True to first spend 1% of the budget on noisy counts of the rows that fit the design and of the rows that its
-        rules drop. If far more rows do not fit, the release stops with a `GuardStop`, and the ledger refunds the rest
-        of the budget. Otherwise the release includes both counts. Requires a ledger, which records the counts before
-        they are used.
-    scaling
-        `declared` scales columns by their declared bounds. `private` estimates the centre and scale of every column,
-        and a bound on the length of a row, by noisy searches within the same budget, and gives less weight to unusually
-        long rows. Bounds that are far too wide then cost little. The coefficients are those of weighted least squares.
-        The target is clipped at bounds found in the same way, `Release.target_clipping`. If hardly any target value is
-        clipped and the mean of the target is linear in the regressors, these are the coefficients of the model.
-        Requires `gaussian`.
 
     Returns
     -------
@@ -145,20 +100,11 @@ def release(
     >>> release(table, design, epsilon=1.0, delta=1e-6).columns
     ('1', 'x', 'y')
     """
+    checked = options_of(release, options)
     check_design(design)
-    options = ReleaseOptions(
-        mechanism=mechanism,
-        settings=settings,
-        robust=robust,
-        clip_counts=clip_counts,
-        scaling=scaling,
-        guard=guard,
-        grid_bits=grid_bits,
-        allow_weak_privacy=allow_weak_privacy,
-    )
-    budget = checked_budget(epsilon, delta, options)
+    budget = checked_budget(epsilon, delta, checked)
     return release_with(
-        ExactSampler(), data, design, budget, options, reading=reading, compute=compute, spend=spend, sign=sign
+        ExactSampler(), data, design, budget, checked, reading=reading, compute=compute, spend=spend, sign=sign
     )
 
 
@@ -286,11 +232,6 @@ def with_residuals(
 
     plans = [residual_plan(made, bound, columns) for columns in (None, *made.noise.models)]
     full, rows = plans[0], made.design.unit.max_rows
-    if made.scaling is not None:
-        weighting = weighting_of(domain, made.scaling)
-        sums = read(WeightedResiduals(weighting, full.coefficients, full.bound, rows))
-        products = gram_with_noise(sums, made.noise, sampler)
-        return replace(made, residuals=ResidualPart(full.coefficients, full.bound, products))
     squares = None
     if not made.weighted:
         squares = RatioSquares(domain, full.coefficients, full.ratio, full.mean, full.ratio_bound, rows)

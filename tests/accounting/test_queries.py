@@ -9,7 +9,7 @@ import pytest
 from discreet import Design
 from discreet.accounting.iterations import WeightedProductsQuery
 from discreet.accounting.queries import GramQuery, MomentsQuery, SeparateQuery, VectorQuery
-from discreet.accounting.scaling import scaled_queries
+from discreet.accounting.staged_queries import staged_queries
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
 
@@ -29,7 +29,7 @@ def all_queries():
         MomentsQuery(DESIGN, DOMAIN, sums=False, target_square=False),
         WeightedProductsQuery.of(DESIGN, DOMAIN, 4),
         SeparateQuery({"choice": 2}),
-        *scaled_queries(DESIGN, DOMAIN, robust=False),
+        *staged_queries(DESIGN, DOMAIN),
     ]
 
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 import mpmath
 import pytest
 
+from discreet.accounting.curator_shares import LEAST_SHARE, check_share, counted_distribution, share_steps
 from discreet.accounting.noise_distribution import NoiseDistribution
-from discreet.accounting.noise_shares import LEAST_SHARE, check_share, counted_distribution, share_steps
 from discreet.errors import SpecError
 
 SCALES = (1, 17, 1000, 2**34 + 1, 2**56 + 12345)

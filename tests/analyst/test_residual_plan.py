@@ -19,7 +19,8 @@ def test_bound_and_ratio_of_the_second_part_are_read_off_the_first():
     rng = np.random.default_rng(46)
     design = Design("y", {"x": (-1, 1), "y": (-10, 10)})
     x = rng.uniform(-1, 1, 20_000)
-    made = discreet.release({"x": x, "y": x + rng.normal(0, 0.5, 20_000)}, design, epsilon=5.0, delta=1e-6, robust=True)
+    asked = {"mechanism": "gaussian", "robust": True, "delta": 1e-6}
+    made = discreet.release({"x": x, "y": x + rng.normal(0, 0.5, 20_000)}, design, epsilon=5.0, **asked)
     weak = {"allow_weak_privacy": True}
     part, first = made.residuals, replace(made, residuals=None)
     plan = residual_plan(first)
@@ -29,7 +30,7 @@ def test_bound_and_ratio_of_the_second_part_are_read_off_the_first():
     assert part.ratio.bound == plan.ratio_bound == pytest.approx(50 / 20**2 * part.bound**2)
     # twenty residual deviations of 0.05 scaled units, and what the noise may hide
     assert 0.9 < part.bound < 1.6
-    tight = discreet.release({"x": x, "y": x}, design, epsilon=1e6, delta=1e-6, robust=True, **weak)
+    tight = discreet.release({"x": x, "y": x}, design, epsilon=1e6, **asked, **weak)
     assert tight.residuals.bound < 0.05
     assert residual_plan(first, 1.5).bound == 1.5
     assert 0.3 < part.ratio.ratio < 0.6
@@ -41,7 +42,7 @@ def test_where_noise_leaves_no_least_squares_the_second_part_takes_the_widest_bo
     table = {"x": [0.5] * 3, "z": [0.5] * 3, "y": [0.5] * 3}
     seen = set()
     for _ in range(60):
-        made = discreet.release(table, design, epsilon=0.5, delta=1e-6, robust=True)
+        made = discreet.release(table, design, epsilon=0.5, delta=1e-6, mechanism="gaussian", robust=True)
         part = made.residuals
         assert 0 < part.bound <= WIDEST_BOUND
         assert 0 <= part.ratio.ratio <= 1

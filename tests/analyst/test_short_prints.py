@@ -69,7 +69,7 @@ def test_a_joint_test_is_one_line(release):
 def test_a_plan_is_a_short_table():
     made = discreet.plan(WIDE, rows=5000, epsilon=1.0, delta=1e-6, rsquared=0.5)
     lines = repr(made).splitlines()
-    assert lines[0] == "Plan: gaussian, epsilon = 1, delta = 1e-06, 5,000 rows"
+    assert lines[0] == "Plan: staged, epsilon = 1, delta = 1e-06, 5,000 rows"
     assert any("more coefficients" in line for line in lines)
     assert len(lines) < 25
     assert made._repr_html_().count("<tr>") == 22

@@ -93,14 +93,3 @@ def test_a_release_of_one_model_has_none_of_them():
     one = fit(made)
     for value in (one.fvalue, one.llf, one.bic, one.vif["a"], one.anova()["a"].pvalue, one.anova().ssr):
         assert isinstance(value, NotEstimable)
-
-
-def test_sums_of_weighted_rows_have_no_likelihood_of_rows():
-    random = np.random.default_rng(2)
-    rows = {name: random.uniform(-1, 1, 400) for name in "yabc"}
-    made = discreet.testing.seeded_release(
-        rows, DESIGN, seed=1, epsilon=50.0, delta=1e-6, mechanism="gaussian", scaling="private"
-    )
-    one = fit(made)
-    assert "private scaling weighted the rows" in one.aic.reason
-    assert "private scaling weighted the rows" in one.anova()["a"].sum_sq.reason

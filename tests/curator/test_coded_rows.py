@@ -58,7 +58,7 @@ def dense_totals(table: object, design: Design, domain: RowDomain) -> tuple[tupl
     """Totals over rows that are kept, which have all their columns."""
     with Table(open_source(table), design, domain, ComputeOptions(), again=True) as kept:
         found = kept.sums()
-    return found.values, found.fitting, found.count
+    return found.values, found.counts.fitting, found.counts.units
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -81,7 +81,7 @@ def test_totals_are_those_of_rows_with_indicators(rule, grid_bits, monkeypatch):
         coded = accumulate(open_source(table), design, domain, options, clip_counts=True)
         assert len(made) > before
         before = len(made)
-        assert (coded.values, coded.fitting, coded.count) == dense_totals(table, design, domain)
+        assert (coded.values, coded.counts.fitting, coded.counts.units) == dense_totals(table, design, domain)
 
 
 def test_totals_of_persons_with_one_row_each_are_those_of_rows():

@@ -119,10 +119,10 @@ def test_the_totals_are_those_of_integers_row_by_row_wherever_rows_wait(in_memor
         table = {"person": person, "x": x, "y": y}
         options = ComputeOptions(batch_rows=batch_rows, chunk_rows=16)
         found = accumulate(open_source(table), plan, domain, options)
-        assert (found.values, found.count) == (expected, len(by_person))
+        assert (found.values, found.counts.units) == (expected, len(by_person))
         fits = {one: min(len(rows), max_rows) for one, rows in ranked.items()}
         dropped = [min(len(rows) - len(ranked[one]), max_rows - fits[one]) for one, rows in by_person.items()]
-        assert found.fitting == (len(counted), sum(dropped))
+        assert found.counts.fitting == (len(counted), sum(dropped))
 
 
 def test_places_go_on_from_batch_to_batch_whatever_the_cuts():
@@ -273,7 +273,7 @@ def test_persons_whose_rows_are_all_dropped_still_count_as_persons():
     plan = Design("y", dropping, unit={"id": "person", "max_rows": 2, "neighbours": "replace"})
     table = table_of([("p", 0.5, "a", 0.0), ("q", None, "a", 0.0)])
     moments = accumulate(open_source(table), plan, RowDomain.of(plan), ComputeOptions())
-    assert moments.count == 2
+    assert moments.counts.units == 2
     assert moments.values[0] == 4**16
 
 

@@ -21,7 +21,7 @@ import discreet
 from discreet.curator.sums.cell_counts import ColumnCells, DyadicCells
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.residuals import ResidualGram
-from discreet.curator.sums.scaled_rows import Scaling, ShrunkRows, WeightedResiduals, Weighting
+from discreet.curator.sums.scaled_rows import Scaling, ShrunkRows
 from discreet.curator.table import Table
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
@@ -117,7 +117,6 @@ def passes(data, design, options):
     """The totals of several passes: products, persons, counts by cell, and rows that are written anew."""
     domain = RowDomain.of(design)
     size = len(ALONE.released)
-    scaling = Scaling((0.0,) * 4, (0.5,) * 4, np.inf, 1)
     with Table(open_source(data), design, domain, options, again=True, clip_counts=True) as table:
         first = table.sums(DyadicCells(design)) if design.searched else table.sums()
         if design.searched:
@@ -126,13 +125,19 @@ def passes(data, design, options):
             first,
             table.sums(ExactGram(size, 16)),
             table.sums(ResidualGram(domain, size - 1, POINT, 0.4, 2)),
-            table.sums(WeightedResiduals(Weighting(domain, scaling, 1.5, 0.1, 0.8), POINT, 0.7, 2)),
             table.sums(ColumnCells(domain, [1, 2])),
             table.sums(ShrunkRows(domain, Scaling((0.0,) * 4, (0.5,) * 4, 4.0, 1), 1.2, 0.1, [0.2, 0.4])),
             table.sums(ExactGram(size, 24)),
         ]
     return [
-        (one.values, one.unit, one.count, one.clipped, one.fitting, None if one.cells is None else one.cells.tolist())
+        (
+            one.values,
+            one.unit,
+            one.counts.units,
+            one.counts.clipped,
+            one.counts.fitting,
+            None if one.cells is None else one.cells.tolist(),
+        )
         for one in found
     ]
 

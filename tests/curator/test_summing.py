@@ -36,7 +36,7 @@ def batch(seed, rows=500):
 
 
 def everything(totals):
-    return totals.values, totals.unit, totals.count, totals.clipped, totals.fitting
+    return totals.values, totals.unit, totals.counts.packed()
 
 
 def test_batches_that_are_summed_apart_add_up():
@@ -47,9 +47,9 @@ def test_batches_that_are_summed_apart_add_up():
         for part in (batches[3:], batches[:1], [], [batches[2].slice(100), batches[1], batches[2].slice(0, 100)])
     ]
     assert everything(parts[0] + parts[1] + parts[2] + parts[3]) == everything(whole)
-    assert whole.count == 2000
-    assert 0 < whole.fitting[1] < 2000
-    assert sum(whole.clipped) > 0
+    assert whole.counts.units == 2000
+    assert 0 < whole.counts.fitting[1] < 2000
+    assert sum(whole.counts.clipped) > 0
     assert everything(parts[0] + parts[1]) != everything(whole)
 
 
@@ -64,7 +64,7 @@ def test_every_chunk_can_be_taken_as_it_is_summed():
     totals = summed(
         [batch(2)], DESIGN, DOMAIN, ExactGram(SIZE, 16), chunk_rows=64, take=lambda c: taken.append(c.copy())
     )
-    assert sum(chunk.shape[1] for chunk in taken) == totals.fitting[0]
+    assert sum(chunk.shape[1] for chunk in taken) == totals.counts.fitting[0]
     gram = ExactGram(SIZE, 16)
     gram.add(np.concatenate(taken, axis=1))
     assert gram.totals() == totals.values
@@ -78,7 +78,7 @@ def test_rows_are_settled_cells_where_bounds_are_to_be_found():
     rows = pa.record_batch({"y": [0.5, 0.25], "x": [1e3, 2.0]})
     totals = summed([rows], design, domain, DyadicCells(design), clip_counts=True)
     assert totals.values[-1] == 2
-    assert totals.clipped == ()
+    assert totals.counts.clipped == ()
 
 
 def test_a_cell_that_stops_a_release_stops_it():

@@ -35,7 +35,7 @@ def work(design, **options):
 
 
 def everything(totals):
-    return totals.values, totals.unit, totals.count, totals.clipped, totals.fitting
+    return totals.values, totals.unit, totals.counts.packed()
 
 
 def one_machine(design, sums=None, **options):
@@ -65,9 +65,7 @@ def test_rows_are_handed_on_as_they_were_summed():
     given = work(ROWS, clip_counts=True, digest=True)
     *blocks, counts = part_rows(table().to_batches(max_chunksize=60), given, 0)
     summed = part_sums(table().to_batches(), given, ExactGram(3, 16), 0)
-    assert (counts.totals.count, counts.totals.clipped, counts.totals.fitting, counts.digest) == (
-        summed.totals.count, summed.totals.clipped, summed.totals.fitting, summed.digest
-    )  # fmt: skip
+    assert (counts.totals.counts.packed(), counts.digest) == (summed.totals.counts.packed(), summed.digest)
     rows = np.concatenate(blocks, axis=1).astype(float)
     assert (rows[0] == 1).all()
     rows[0] = given.domain.unit
@@ -78,7 +76,7 @@ def test_rows_are_handed_on_as_they_were_summed():
 
 def test_a_part_without_rows_has_counts_of_zero():
     (only,) = part_rows([], work(ROWS), 4)
-    assert (only.totals.count, only.parts, only.digest) == (0, (4,), 0)
+    assert (only.totals.counts.units, only.parts, only.digest) == (0, (4,), 0)
 
 
 @pytest.mark.parametrize("clip_counts", [False, True])
@@ -125,19 +123,22 @@ def test_rows_of_persons_are_handed_on_with_their_first_ones():
     # the mark of a first row, the values and two marks of clipped cells
     assert len(rows) == 1 + 2 + 2
     assert counts.digest == summed.digest != 0
-    assert (counts.totals.count, counts.totals.fitting) == (summed.totals.count, summed.totals.fitting)
+    assert (counts.totals.counts.units, counts.totals.counts.fitting) == (
+        summed.totals.counts.units,
+        summed.totals.counts.fitting,
+    )
     # persons without a row that fits have no first one
-    assert 0 < rows[0].sum() <= counts.totals.count
-    assert rows[3:].sum(axis=1).tolist() == list(summed.totals.clipped)
+    assert 0 < rows[0].sum() <= counts.totals.counts.units
+    assert rows[3:].sum(axis=1).tolist() == list(summed.totals.counts.clipped)
 
 
 def test_a_batch_of_rows_that_rules_drop_is_no_block():
     rows = pa.record_batch({"y": [0.5], "x": [None], "who": ["a"]}, schema=table().schema)
     *blocks, counts = part_rows([rows], work(ROWS), 0)
-    assert (blocks, counts.totals.count, counts.totals.fitting) == ([], 1, (0, 1))
+    assert (blocks, counts.totals.counts.units, counts.totals.counts.fitting) == ([], 1, (0, 1))
     placed_rows = placed(list(person_rows([rows], work(PERSONS), KEY)))._compute()
     *blocks, counts = capped_rows([one for part in placed_rows for one in part.to_batches()], work(PERSONS), 0)
-    assert (blocks, counts.totals.count, counts.totals.fitting) == ([], 1, (0, 1))
+    assert (blocks, counts.totals.counts.units, counts.totals.counts.fitting) == ([], 1, (0, 1))
 
 
 def test_rows_out_of_their_order_are_refused():

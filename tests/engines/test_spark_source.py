@@ -167,7 +167,7 @@ def test_a_task_that_fails_is_named_by_its_kind_alone(monkeypatch):
 
     monkeypatch.setattr("discreet.spark.executor_tasks.part_sums", broken)
     with pytest.raises(DataError, match=r"a task of Spark failed \(MemoryError\), and nothing was spent"):
-        discreet.release(frame(), FEW, **BUDGET)
+        discreet.release(frame(), FEW, **BUDGET, mechanism="gaussian")
 
 
 def test_what_spark_says_stays_behind():

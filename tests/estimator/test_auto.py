@@ -32,12 +32,13 @@ def estimator(**changes):
         ({"missing": "drop", "grid_bits": 12}, "refined", "none"),
         ({"bounds": {"x0": (0, 1), "x1": {"bounds": (0, 1), "missing": {"fill": 0}}}}, "refined", "none"),
         ({"fit_intercept": False, "bounds": (-1, 1), "target_bounds": (-2, 2)}, "refined", "none"),
-        ({"penalty": "adaptive"}, "gaussian", "adaptive"),
-        ({"penalty": "none"}, "gaussian", "none"),
-        ({"penalty": "bayes"}, "gaussian", "bayes"),
-        ({"penalty": "elastic-net", "strength": 0.1, "l1_ratio": 0.5}, "gaussian", "elastic-net"),
+        ({"penalty": "adaptive"}, "staged", "adaptive"),
+        ({"penalty": "none"}, "staged", "none"),
+        ({"penalty": "bayes"}, "staged", "bayes"),
+        ({"penalty": "elastic-net", "strength": 0.1, "l1_ratio": 0.5}, "staged", "elastic-net"),
         ({"clip_counts": True}, "gaussian", "bayes"),
-        ({"fit_intercept": False}, "gaussian", "bayes"),
+        ({"fit_intercept": False}, "staged", "bayes"),
+        ({"fit_intercept": False, "radius": 1.0}, "gaussian", "bayes"),
         ({"delta": 0.0}, "k-norm", "bayes"),
         ({"delta": 0.0, "clip_counts": True}, "laplace", "bayes"),
         ({"mechanism": "gaussian"}, "gaussian", "bayes"),
@@ -53,7 +54,7 @@ def test_what_is_left_at_its_default_decides(changes, mechanism, penalty):
 
 
 def test_settings_ask_for_moments_which_have_none():
-    with pytest.raises(SpecError, match="the mechanism 'gaussian' has no settings; leave out 'steps'"):
+    with pytest.raises(SpecError, match="the mechanism 'staged' has no settings; leave out 'steps'"):
         estimator(settings={"steps": 3}).fit(X, Y)
 
 
@@ -86,7 +87,7 @@ def test_release_keeps_moments():
     design = discreet.Design("y", {"y": (0, 2), "a": (0, 1), "b": (0, 1)})
     table = {"a": X[:, 0], "b": X[:, 1], "y": Y}
     assert predicting_mechanism(design, 1e-6) == "refined"
-    assert discreet.release(table, design, epsilon=1.5, delta=1e-6).mechanism == "gaussian"
+    assert discreet.release(table, design, epsilon=1.5, delta=1e-6).mechanism == "staged"
 
 
 @pytest.mark.parametrize("penalty", ["ridge", "adaptive", "bayes"])

@@ -210,12 +210,3 @@ def test_two_lists_are_clear_where_there_are_not_two_columns():
     rows = np.column_stack([X, X[:, 0]])
     design = fitted(rows, bounds=([0, -2, 0], [1, 3, 1])).release_.design
     assert design.columns["x1"] == Numeric((-2, 3))
-
-
-def test_columns_can_be_scaled_privately_by_gaussian_alone():
-    model = fitted(scaling="private", mechanism="gaussian", penalty="bayes")
-    assert model.release_.scaling is not None
-    assert np.isfinite(model.predict(X)).all()
-    assert fitted().release_.scaling is None
-    with pytest.raises(SpecError, match='needs mechanism="gaussian"'):
-        fitted(scaling="private", mechanism="laplace", delta=0.0)

@@ -81,7 +81,7 @@ def test_a_formula_chooses_a_release_of_moments(rows):
     model = PrivateLinearRegression(
         **BUDGET, bounds=(0, 80), target_bounds=(0, 100), formula="y ~ age"
     ).fit(X[["hidden", "age"]], y)  # fmt: skip
-    assert model.release_.mechanism == "gaussian"
+    assert model.release_.mechanism == "staged"
     assert model.fit_.features == ("age",)
     assert model.refit("ridge", strength=1.0).fit_.features == ("age",)
 

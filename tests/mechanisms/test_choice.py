@@ -12,7 +12,7 @@ import discreet
 from discreet.design.design import Design
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.mechanisms.registry import NOT_OFFERED, chosen_mechanism, mechanisms, predicted_error
-from discreet.options import ReleaseOptions
+from discreet.options import ReleaseOptions, RobustErrors
 from discreet.privacy.budget import PrivacyBudget
 
 BOX = {"x": (-1, 1), "z": (-1, 1), "y": (-1, 1)}
@@ -23,11 +23,56 @@ def taken(delta, **declared) -> str:
     return chosen_mechanism(design, PrivacyBudget(1.0, delta))[0].name
 
 
-def test_auto_is_gaussian_with_delta_and_the_pure_one_of_less_error_without():
-    assert taken(1e-6) == "gaussian"
+def test_auto_is_staged_with_delta_and_the_pure_one_of_less_error_without():
+    assert taken(1e-6) == "staged"
+    assert taken(1e-6, intercept=False, unit={"neighbours": "replace"}) == "staged"
+    assert taken(1e-6, unit={"id": "person", "max_rows": 3}) == "staged"
     assert taken(0.0) == "k-norm"
     assert taken(0.0, unit={"neighbours": "replace"}) == "laplace"
     assert taken(0.0, radius=0.5, unit={"neighbours": "replace"}) == "k-norm"
+
+
+@pytest.mark.parametrize(
+    ("declared", "options", "expected"),
+    [
+        ({}, {}, "staged"),
+        ({"unit": {"neighbours": "replace"}}, {}, "staged"),
+        ({"unit": {"id": "who", "max_rows": 1}}, {}, "staged"),
+        ({}, {"mechanism": "gaussian"}, "gaussian"),
+        # what staged does not serve
+        ({"unit": {"id": "who", "max_rows": 2}}, {}, "gaussian"),
+        ({"radius": 0.5}, {}, "gaussian"),
+        ({"weights": "z"}, {}, "gaussian"),
+        ({}, {"clip_counts": True}, "gaussian"),
+        ({}, {"robust": RobustErrors(models=["y ~ x"])}, "gaussian"),
+        ({}, {"robust": RobustErrors(residual_bound=0.5)}, "gaussian"),
+    ],
+)
+def test_auto_takes_staged_for_robust_errors_where_it_serves(declared, options, expected):
+    columns = BOX | ({"z": (0, 1)} if "weights" in declared else {})
+    asked = ReleaseOptions(**({"robust": True} | options))
+    mechanism, _, noise = chosen_mechanism(Design("y", columns, **declared), PrivacyBudget(1.0, 1e-6), asked)
+    assert mechanism.name == expected
+    assert ("score_diagonal" in noise.sigma) == (expected == "staged")
+
+
+WITHOUT_STAGED = {
+    "radius": ({"radius": 0.5}, {}, "leave the radius out, or use mechanism 'gaussian'"),
+    "weights": ({"columns": BOX | {"w": (0, 2)}, "weights": "w"}, {}, 'use mechanism="gaussian", or leave out the wei'),
+    "clip counts": ({}, {"clip_counts": True}, "needs one of the mechanisms 'gaussian' and 'laplace', got 'staged'"),
+    "clustered errors": ({"unit": {"id": "who", "max_rows": 2}}, {"robust": True}, "use mechanism 'gaussian', whose"),
+}
+
+
+@pytest.mark.parametrize("what", WITHOUT_STAGED)
+def test_auto_is_gaussian_where_staged_is_refused_and_the_refusal_says_what_serves(what):
+    declared, options, message = WITHOUT_STAGED[what]
+    design = Design("y", **{"columns": BOX} | declared)
+    budget = PrivacyBudget(1.0, 1e-6)
+    assert chosen_mechanism(design, budget, ReleaseOptions(**options))[0].name == "gaussian"
+    with pytest.raises(SpecError) as refused:
+        chosen_mechanism(design, budget, ReleaseOptions(mechanism="staged", **options))
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}])
@@ -47,8 +92,8 @@ def test_without_delta_a_release_simply_works_and_promises_none():
 
 
 @pytest.mark.parametrize("name", ["laplace", "ssp", "irls"])
-def test_robust_standard_errors_come_with_gaussian_only(name):
-    with pytest.raises(SpecError, match=f"need the mechanism 'gaussian', got '{name}'"):
+def test_robust_standard_errors_come_with_gaussian_and_staged_only(name):
+    with pytest.raises(SpecError, match=f"need the mechanism 'gaussian' or 'staged', got '{name}'"):
         discreet.release("no such file.csv", Design("y", BOX), epsilon=1.0, delta=1e-6, mechanism=name, robust=True)
 
 

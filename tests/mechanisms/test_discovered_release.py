@@ -286,12 +286,13 @@ def test_fits_descriptions_and_pages_say_which_bounds_were_found():
     assert "declared bounds" not in text
     alone = " ".join(discreet.fit(MADE, target="b", features=["x"]).summary().split())
     assert f"in this release: x [{low:g}, {high:g}]. Values" in alone
-    described = MADE.describe()
+    summed = discreet.release(table(), DESIGN, epsilon=4.0, delta=1e-6, mechanism="gaussian")
+    described = summed.describe()
     assert "clipped to their bounds" in repr(described)
     assert "Bounds found privately: y, x." in repr(described)
     assert described.to_dict()["found_bounds"] == ["y", "x"]
     assert f"{low:g} to {high:g}, found privately" in discreet.report(MADE).html
-    plain = discreet.release(table(), MADE.design, epsilon=4.0, delta=1e-6)
+    plain = discreet.release(table(), MADE.design, epsilon=4.0, delta=1e-6, mechanism="gaussian")
     assert "found privately" not in discreet.fit(plain).summary()
     assert "found_bounds" not in plain.describe().to_dict()
 
@@ -312,7 +313,8 @@ def test_a_check_copes_and_a_plan_needs_a_mean_and_an_sd():
             plan()
     # the noise does not depend on the bounds
     assert discreet.planning.noise_distribution_for(DESIGN, 4.0, 1e-6).sigma == MADE.noise.sigma
-    assert discreet.planning.second_release(MADE, epsilon=1.0, delta=1e-6).both.epsilon == 5.0
+    summed = discreet.release(table(), DESIGN, epsilon=4.0, delta=1e-6, mechanism="gaussian")
+    assert discreet.planning.second_release(summed, epsilon=1.0, delta=1e-6).both.epsilon == 5.0
 
 
 @pytest.mark.parametrize("bounds", ["private", {"x0": "private", "x1": {"bounds": "private", "within": (0, 64)}}])

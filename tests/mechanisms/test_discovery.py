@@ -15,6 +15,7 @@ from discreet.accounting.privacy_loss import keeps
 from discreet.accounting.privacy_maps import loss_of, stopped_loss
 from discreet.accounting.settings import checked_settings
 from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
@@ -119,7 +120,7 @@ def test_the_noise_of_the_counts_has_its_distribution(delta):
     exact = tuple(range(82 + 41 + 1))
     noise = []
     for _ in range(34):
-        part = discovered(Totals(exact, 1, 5), design, distribution, ExactSampler())
+        part = discovered(Totals(exact, 1, RowCounts(5)), design, distribution, ExactSampler())
         assert list(part.cells) == ["y", "x"]
         noisy = [*part.cells["y"], *part.cells["x"], part.rows]
         noise += [one - count * distribution.unit for one, count in zip(noisy, exact, strict=True)]

@@ -233,9 +233,15 @@ def test_refined_publishes_a_function_of_its_noisy_numbers(unit, intercept, seed
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize(("unit", "intercept"), [(unit, intercept) for unit in UNITS for intercept in (True, False)])
-def test_staged_publishes_a_function_of_its_noisy_numbers(unit, intercept, seed):
-    setup = staged_setup(unit, intercept=intercept)
+@pytest.mark.parametrize(
+    ("unit", "intercept", "robust"),
+    [
+        *((unit, intercept, False) for unit in UNITS for intercept in (True, False)),
+        *((unit, True, True) for unit in ("add-remove", "replace")),
+    ],
+)
+def test_staged_publishes_a_function_of_its_noisy_numbers(unit, intercept, robust, seed):
+    setup = staged_setup(unit, intercept=intercept, robust=robust)
     first = assert_replayed(setup, unit, seed)
     # negative control: one noisy pilot score that is off by ten of its scales changes the line and all that follows
     third = ReplaySampler(SeededSampler(seed), first)
@@ -247,4 +253,6 @@ def test_staged_publishes_a_function_of_its_noisy_numbers(unit, intercept, seed)
 
 
 def distribution_of(setup: Setup) -> NoiseDistribution:
-    return noise_distribution_for(setup.design, setup.epsilon, setup.delta, mechanism=setup.mechanism)
+    return noise_distribution_for(
+        setup.design, setup.epsilon, setup.delta, mechanism=setup.mechanism, robust=setup.robust
+    )

@@ -7,11 +7,9 @@ import pytest
 from discreet import release_request
 from discreet import workflow as second_pass
 from discreet.errors import SpecError
-from discreet.exact.linear import pairs, size_of
-from discreet.mechanisms import gaussian, k_norm, laplace, sampler, wishart
+from discreet.mechanisms import column_search, gaussian, k_norm, laplace, sampler, wishart
 from discreet.mechanisms import guard as discovery
 from discreet.mechanisms import irls as iterates
-from discreet.mechanisms import private_scaling as scaled
 from discreet.mechanisms.registry import mechanisms
 from discreet.options import RobustErrors
 from support.noise_requests import SEARCHED, STATED, Case, cases, differences, made, merged
@@ -35,7 +33,9 @@ def test_the_variates_of_a_release_are_those_that_its_file_states(name):
         assert not found, (case.label, found)
     assert {"rows", "replace"} <= units
     # what a mechanism does not offer: individuals with several rows, and counts before it
-    assert not refused or name in ("wishart", "irls", "objective"), refused
+    if name == "staged":
+        assert refused == [f"staged, {unit}, {{'robust': True}}" for unit in ("individuals", "individuals, replace")]
+    assert not refused or name in ("wishart", "irls", "objective", "staged"), refused
 
 
 @pytest.mark.no_cover
@@ -51,13 +51,11 @@ def test_every_mechanism_says_which_variates_its_files_state():
 def exchanged_scales(patch):
     """As many variates of each scale as stated, on other entries."""
 
-    def noisy(sums, distribution, source):
-        exact = sums.on_grid(distribution.unit)
-        diagonal, off = distribution.sigma["residual_diagonal"], distribution.sigma["residual_off_diagonal"]
-        scales = sorted(diagonal if i == j else off for i, j in pairs(size_of(len(exact))))
-        return tuple(a + b for a, b in zip(exact, source.draw(scales), strict=True))
+    def noisy(sums, distribution, size, source):
+        scales = sorted(distribution.residual_steps(size))
+        return tuple(a + b for a, b in zip(sums.on_grid(distribution.unit), source.draw(scales), strict=True))
 
-    patch.setattr(second_pass, "gram_with_noise", noisy)
+    patch.setattr(second_pass, "residuals_with_noise", noisy)
 
 
 def halved_at_its_source(patch):
@@ -79,14 +77,7 @@ def first_step_twice(patch):
 
 
 MISTAKES = {
-    "off-diagonal residuals of scaled rows": (
-        halved_in(second_pass, "gram_with_noise", "residual_off_diagonal"),
-        Case("gaussian", options={"scaling": "private", "robust": True}),
-    ),
-    "scales at the wrong entries": (
-        exchanged_scales,
-        Case("gaussian", options={"scaling": "private", "robust": True}),
-    ),
+    "scales at the wrong entries": (exchanged_scales, Case("gaussian", options={"robust": True})),
     "one additional model": (
         halved_in(second_pass, "residuals_with_noise", "residual_diagonal_1"),
         Case("gaussian", options={"robust": RobustErrors(models=["y ~ x"])}),
@@ -96,7 +87,7 @@ MISTAKES = {
         halved_in(gaussian, "weighted_moments", "rows"),
         Case("gaussian", options={"weights": "w"}),
     ),
-    "a search": (halved_in(scaled, "noisy", "radius"), Case("gaussian", options={"scaling": "private"})),
+    "a search": (halved_in(column_search, "noisy", "radius"), Case("refined")),
     "a Laplace block": (halved_in(laplace, "noisy_totals", "cross"), Case("laplace", delta=0.0)),
     "one entry of a vector": (halved_in(k_norm.KNormMoments, "passes", "count"), Case("k-norm", delta=0.0)),
     "one column of a matrix": (

@@ -94,7 +94,7 @@ def test_noise_that_was_added_to_the_coefficients_is_shown_with_what_it_does_not
 def test_a_page_of_sums_left_out_says_so_and_no_nan_leaks(absent: tuple[str, ...]) -> None:
     names = ("y", "a", "b", "c")
     design = Design("y", dict.fromkeys(names, (-1, 1)), intercept="sum_x" not in absent)
-    whole = seeded_release(table(names, 4000), design, seed=1, epsilon=4.0, delta=1e-6)
+    whole = seeded_release(table(names, 4000), design, seed=1, epsilon=4.0, delta=1e-6, mechanism="gaussian")
     sigma = {block: scale for block, scale in whole.noise.sigma.items() if block not in absent}
     kept = NoiseDistribution(16, {block: int(block in sigma) for block in BLOCKS}, "none").steps(len(whole.columns))
     release = replace(

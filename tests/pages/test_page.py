@@ -145,7 +145,14 @@ def test_a_release_that_is_not_private_has_a_banner_and_no_promise() -> None:
 def test_a_model_that_is_not_estimable_is_shown_as_it_is() -> None:
     names = ("y", "a", "b")
     release = promised(
-        seeded_release(table(names, 60), Design("y", dict.fromkeys(names, (0, 1))), seed=5, epsilon=0.3, delta=1e-6)
+        seeded_release(
+            table(names, 60),
+            Design("y", dict.fromkeys(names, (0, 1))),
+            seed=5,
+            epsilon=0.3,
+            delta=1e-6,
+            mechanism="gaussian",
+        )
     )
     page = render(report_view(release, fit(release)))
     assert "The coefficients of this model are not estimable:</strong> the released sums of products" in page

@@ -78,13 +78,29 @@ def test_noise_is_told_by_block_and_per_row_where_there_are_rows() -> None:
     assert {line.per_row for line in provenance(empty).noise} == {None}
 
 
+def test_noise_of_staged_is_told_by_what_is_released() -> None:
+    """Its sums are weighted, whitened or clipped, so they are not those of the declared columns."""
+    columns = {"y": (0, 1), "x": (0, 2), "b": bool}
+    made = seeded_release(
+        {"y": [0, 1, 1], "x": [1, 0, 1], "b": [1, 0, 1]}, Design("y", columns), seed=1, epsilon=1.0, delta=1e-6
+    )
+    assert made.mechanism == "staged-seeded"
+    told = provenance(made)
+    lines = {line.block: line.sd for line in told.noise}
+    assert lines["number of rows"] == made.full_noise.sd("rows")
+    assert lines["weighted products of regressors"] == made.full_noise.sd("gram_off_diagonal")
+    assert lines["other entries of the whitened residual score"] == made.full_noise.sd("cross")
+    assert len(lines) == len(made.full_noise.sigma)
+    assert "in units of bounds that the release contains" in words(page_of(made))
+
+
 def test_squares_of_indicators_have_no_line_of_their_own() -> None:
     """They are copies of noisy sums: the line of squares is of the other columns, if there are any."""
 
     def lines(columns: dict[str, object]) -> dict[str, float]:
         design = Design("y", {"y": (0, 1), **columns})
         table = {name: [values[0]] * 3 if isinstance(values, list) else [1, 0, 1] for name, values in columns.items()}
-        made = seeded_release(table | {"y": [0, 1, 1]}, design, seed=1, epsilon=1.0, delta=1e-6)
+        made = seeded_release(table | {"y": [0, 1, 1]}, design, seed=1, epsilon=1.0, delta=1e-6, mechanism="gaussian")
         return {line.block: line.sd for line in provenance(made).noise}
 
     numbers, both, flags = lines({"x": (0, 2)}), lines({"x": (0, 2), "b": bool}), lines({"b": bool, "g": ["u", "v"]})
@@ -98,11 +114,11 @@ def test_squares_of_indicators_have_no_line_of_their_own() -> None:
     assert not any(name.startswith("squares of") for name in flags)
 
 
-def test_private_scaling_names_its_own_statistics() -> None:
+def test_staged_names_its_own_statistics() -> None:
     random = np.random.default_rng(1)
     table = {name: random.uniform(0, 1, 500) for name in "xy"}
     design = Design("y", {"y": (0, 8), "x": (0, 2)})
-    release = seeded_release(table, design, seed=1, epsilon=20.0, delta=1e-6, scaling="private")
+    release = seeded_release(table, design, seed=1, epsilon=20.0, delta=1e-6, mechanism="staged")
     lines = {line.block: line.sd for line in provenance(release).noise}
     assert lines["number of rows"] == release.noise.sd("rows")
     assert lines["sum of squared weights"] == release.noise.sd("count")
@@ -112,6 +128,7 @@ def test_private_scaling_names_its_own_statistics() -> None:
     assert "were then scaled by released centres and scales" in text
     assert "scaled to -1 to 1" not in text
     assert "The release does not count these rows" in text
+    assert "In units of the released bounds of each kind of sum." in text
 
 
 def test_weights_are_not_a_number_of_rows() -> None:

@@ -35,7 +35,9 @@ def test_the_view_says_what_the_fit_says() -> None:
 def test_effects_are_slopes_times_the_declared_width_and_their_inner_part_is_the_sampling_share() -> None:
     names = ("y", "a")
     design = Design("y", {"y": (0, 1), "a": (0, 4)})
-    release = promised(seeded_release(table(names, 4000), design, seed=1, epsilon=4.0, delta=1e-6))
+    release = promised(
+        seeded_release(table(names, 4000), design, seed=1, epsilon=4.0, delta=1e-6, mechanism="gaussian")
+    )
     view = report_view(release, fit(release))
     slope, effect = view.coefficients[1], view.effects[0]
     assert effect.estimate == pytest.approx(4 * slope.estimate)

@@ -343,6 +343,7 @@ def test_the_number_of_units_is_sent_only_where_it_is_public(tmp_path):
 
 def test_exact_numbers_are_on_the_grid_of_the_noise(people):
     from discreet.curator.sums.gram import Totals
+    from discreet.curator.sums.row_counts import RowCounts
 
     asked = asked_by(people.session, DESIGN)
-    assert exact_numbers(Totals((3, -4), asked.distribution.unit, 2), asked, people.session) == [3, -4]
+    assert exact_numbers(Totals((3, -4), asked.distribution.unit, RowCounts(2)), asked, people.session) == [3, -4]

@@ -11,7 +11,7 @@ import pytest
 from discreet import primitives
 from discreet.errors import AfterSpendError, BudgetError, LedgerError, SpecError
 from discreet.ledger.ledger import Ledger
-from discreet.primitives.arguments import lattice_loss, spent
+from discreet.primitives.spending import lattice_loss, spent
 from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.gaussian_dp import delta_from
 from discreet.privacy.spend import Loss, SpendReceipt, SpendRequest, untracked

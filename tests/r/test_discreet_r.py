@@ -74,7 +74,7 @@ def cases():
     codes["group"] = {"levels": ["a", "b", "c d"], "missing": "drop", "missing_codes": ["refused"]}
     coded = discreet.Design("y", codes)
     many, few, three = table(6_000), table(300), table(3)
-    gaussian = testing.seeded_release(many, mixed, seed=1, epsilon=8.0, delta=1e-6)
+    gaussian = testing.seeded_release(many, mixed, seed=1, epsilon=8.0, delta=1e-6, mechanism="gaussian")
     found = {
         "mixed": Case(gaussian),
         "sub": Case(gaussian, "y ~ group + x", ("group", "x")),
@@ -83,16 +83,16 @@ def cases():
         "origin": Case(gaussian, "y ~ x + flag - 1", ("x", "flag"), intercept=False),
         "constant": Case(gaussian, "y ~ 1", ()),
         "laplace": Case(testing.seeded_release(many, small, seed=2, epsilon=16.0, mechanism="laplace")),
-        "codes": Case(testing.seeded_release(many, coded, seed=5, epsilon=2.0, delta=1e-6)),
-        "replace": Case(testing.seeded_release(many, fixed, seed=3, epsilon=2.0, delta=1e-6)),
-        "real": Case(discreet.release(many, small, epsilon=2.0, delta=1e-6)),
+        "codes": Case(testing.seeded_release(many, coded, seed=5, epsilon=2.0, delta=1e-6, mechanism="gaussian")),
+        "replace": Case(testing.seeded_release(many, fixed, seed=3, epsilon=2.0, delta=1e-6, mechanism="gaussian")),
+        "real": Case(discreet.release(many, small, epsilon=2.0, delta=1e-6, mechanism="gaussian")),
         "shares": Case(merged(many, fixed)),
         "no-square": Case(testing.seeded_release(many, fixed, seed=4, epsilon=2.0, delta=1e-6, mechanism="ssp")),
         "few-rows": Case(testing.exact_release(three, fixed)),
     }
     # intervals, gaps, any value, and sums that are not positive definite
     for seed, epsilon in ((0, 1.0), (18, 1.0), (25, 1.0), (10, 0.7), (17, 0.7), (20, 0.7), (9, 0.2)):
-        made = testing.seeded_release(few, small, seed=seed, epsilon=epsilon, delta=1e-6)
+        made = testing.seeded_release(few, small, seed=seed, epsilon=epsilon, delta=1e-6, mechanism="gaussian")
         found[f"few-{seed}"] = Case(made, "y ~ x + flag", ("x", "flag"))
     return found
 
@@ -102,15 +102,14 @@ def refused():
     persons = discreet.Design("y", {"y": (-10, 40), "x": (2, 10)}, unit={"id": "who", "max_rows": 2})
     twice = {**{name: many[name] for name in ("x", "y")}, "who": np.arange(2_000) // 2}
     budget = {"epsilon": 2.0, "delta": 1e-6}
-    gaussian = json.loads(testing.seeded_release(many, plain, seed=0, **budget).to_json())
+    gaussian = json.loads(testing.seeded_release(many, plain, seed=0, **budget, mechanism="gaussian").to_json())
     odd = json.loads(json.dumps(gaussian))
     odd["design"]["columns"]["x"] = {"formula": "y:group"}
     return {
         "coefficients": discreet.release(many, plain, mechanism="refined", **budget).to_json(),
         "wishart": discreet.release(many, plain, mechanism="wishart", **budget).to_json(),
-        "scaled": discreet.release(many, plain, scaling="private", **budget).to_json(),
         "staged": discreet.release(many, plain, mechanism="staged", **budget).to_json(),
-        "clustered": discreet.release(twice, persons, robust=True, **budget).to_json(),
+        "clustered": discreet.release(twice, persons, robust=True, **budget, mechanism="gaussian").to_json(),
         "newer": json.dumps(gaussian | {"schema": SCHEMA_VERSION + 1}),
         "weights": json.dumps(gaussian | {"design": gaussian["design"] | {"weights": "w"}}),
         "declaration": json.dumps(odd),
@@ -256,7 +255,6 @@ def test_with_the_noise_off_they_are_those_of_lm(run):
     [
         ("coefficients", "coefficients of one model"),
         ("wishart", "family wishart"),
-        ("scaled", "scaled and weighted"),
         ("staged", "not products of its columns"),
         ("clustered", "clustered by person; run `discreet fit RELEASE --formula 'y ~ x' --json"),
         ("newer", "schema version"),
@@ -313,7 +311,7 @@ def test_the_page_runs(tmp_path):
     page = (ROOT / "docs" / "how-to" / "other-languages.md").read_text()
     block = next(part for part in page.split("```r\n")[1:] if 'source("discreet.R")' in part).partition("```")[0]
     trial = datasets.load("simulated-clinical", rows=2_000)
-    release = discreet.release(trial.data, trial.design, epsilon=8.0, delta=1e-6)
+    release = discreet.release(trial.data, trial.design, epsilon=8.0, delta=1e-6, mechanism="gaussian")
     release.save(tmp_path / "trial.release.json")
     shutil.copy(ROOT / "r" / "discreet.R", tmp_path)
     ran = subprocess.run(

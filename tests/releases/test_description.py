@@ -70,7 +70,7 @@ def test_values_beyond_their_bounds_count_as_the_bounds():
 def test_with_noise_it_is_close_where_rows_are_many():
     """Over 200,000 rows at epsilon 1 the noise is far below the tolerance."""
     data = table(200_000)
-    found = seeded_release(data, DESIGN, seed=3, epsilon=1.0, delta=1e-6).describe()
+    found = seeded_release(data, DESIGN, seed=3, epsilon=1.0, delta=1e-6, mechanism="gaussian").describe()
     expected = as_numbers(data)
     assert list(found.mean.values()) == pytest.approx(expected.mean(axis=1), rel=0.01)
     assert found.correlation["age"]["income"] == pytest.approx(np.corrcoef(expected)[0, 4], abs=0.02)
@@ -81,7 +81,9 @@ def test_a_number_is_a_number_or_has_a_reason_and_is_never_nan():
     reasons = set()
     for seed in range(20):
         for rows in (2, 40):
-            found = seeded_release(table(rows), DESIGN, seed=seed, epsilon=0.2, delta=1e-6).describe()
+            found = seeded_release(
+                table(rows), DESIGN, seed=seed, epsilon=0.2, delta=1e-6, mechanism="gaussian"
+            ).describe()
             for number in numbers_in(found):
                 if isinstance(number, NotEstimable):
                     reasons.add(number.reason)
@@ -124,7 +126,7 @@ def test_the_mean_of_wishart_noise_is_taken_away():
 
 
 def test_as_plain_values_it_has_nulls_and_their_reasons():
-    found = seeded_release(table(2), DESIGN, seed=1, epsilon=0.2, delta=1e-6).describe()
+    found = seeded_release(table(2), DESIGN, seed=1, epsilon=0.2, delta=1e-6, mechanism="gaussian").describe()
     plain = found.to_dict()
     missing = [name for name, value in plain["sd"].items() if value is None]
     assert missing
@@ -149,7 +151,7 @@ def test_it_prints_as_a_table():
         "Intervals for means hold for any distribution. For sd, covariance and correlation, use gaussian_conf_int,\n"
         "which assumes Gaussian rows, or table_conf_int, which describes this table only. All of this costs no budget."
     )
-    noisy = seeded_release(table(2), DESIGN, seed=1, epsilon=0.2, delta=1e-6).describe()
+    noisy = seeded_release(table(2), DESIGN, seed=1, epsilon=0.2, delta=1e-6, mechanism="gaussian").describe()
     assert "not estimable" in repr(noisy)
 
 
@@ -160,7 +162,7 @@ def test_a_release_of_coefficients_is_refused_in_words():
 
 
 def test_a_noisy_number_of_rows_is_marked_as_noisy():
-    noisy = seeded_release(table(), DESIGN, seed=2, epsilon=1.0, delta=1e-6)
+    noisy = seeded_release(table(), DESIGN, seed=2, epsilon=1.0, delta=1e-6, mechanism="gaussian")
     found, sd = noisy.describe(), float(noisy.noise_sd[0, 0])
     words = f"about {found.rows:,.0f} (noisy count, standard deviation {sd:.3g})"
     assert found.rows_sd == sd > 0
@@ -187,7 +189,7 @@ def test_bounds_near_the_end_of_double_precision_leave_numbers_or_reasons(bound,
         rows = {"x": (x * unit).tolist(), "y": y.tolist()}
         if epsilon is None:
             return exact_release(rows, design).describe()
-        return seeded_release(rows, design, seed=3, epsilon=epsilon, delta=1e-6).describe()
+        return seeded_release(rows, design, seed=3, epsilon=epsilon, delta=1e-6, mechanism="gaussian").describe()
 
     large, small = description(bound), description(1.0)
     plain = json.loads(json.dumps(large.to_dict(), allow_nan=False))

@@ -86,24 +86,23 @@ def test_a_release_of_one_model_says_so():
     assert outline_facts(made)["guarantee"] is None
 
 
-def test_private_scaling_guards_and_found_bounds_are_named():
+def test_staged_and_found_bounds_are_named():
     random = np.random.default_rng(1)
     table = {name: random.uniform(0, 1, 2_000) for name in "xy"}
-    scaled = seeded_release(
-        table, Design("y", {"y": (0, 8), "x": (0, 2)}), seed=1, epsilon=20.0, delta=1e-6, mechanism="gaussian",
-        scaling="private",
-    )  # fmt: skip
-    assert " weighted columns" in dict(outline(scaled))["Holds"]
-    low, high = scaled.target_clipping.bounds
-    assert low < 0 < high < 8
-    assert f"; clipped to 0 to {high:.4g} in rows of full weight" in dict(outline(scaled))["Target"]
-    assert dict(outline(scaled))["Also"] == (
-        "a noisy number of rows, centres, scales and the radius of the weights, sums with fourth powers of weights, "
-        "for standard errors, counts of rows with a clipped target"
+    staged = seeded_release(
+        table, Design("y", {"y": (0, 8), "x": (0, 2)}), seed=1, epsilon=20.0, delta=1e-6, mechanism="staged"
     )
-    assert outline_facts(scaled)["target_clipping"] == scaled.target_clipping.to_dict()
+    assert " weighted " not in dict(outline(staged))["Holds"]
+    assert dict(outline(staged))["Also"] == (
+        "a noisy number of rows, centres and scales, a pilot line, and counts of rows by norm"
+    )
     found = seeded_release(
-        table, Design("y", {"y": (0, 8), "x": {"bounds": "private"}}), seed=1, epsilon=20.0, delta=1e-6
+        table,
+        Design("y", {"y": (0, 8), "x": {"bounds": "private"}}),
+        seed=1,
+        epsilon=20.0,
+        delta=1e-6,
+        mechanism="gaussian",
     )
     lines = dict(outline(found))
     assert "found privately)" in lines["Features"]
@@ -124,3 +123,13 @@ def test_further_models_with_robust_errors_are_named():
     )
     assert dict(outline(made))["Also"] == "sums for robust standard errors of the full model and of 'y ~ x', 'x ~ flag'"
     assert outline_facts(made)["robust_models"] == ["y ~ x", "x ~ flag"]
+
+
+def test_a_release_by_staged_holds_least_squares_and_the_numbers_that_define_its_sums():
+    design = Design("y", COLUMNS)
+    lines = dict(outline(seeded_release(TABLE, design, seed=1, epsilon=5.0, delta=1e-6)))
+    size = len(design.released)
+    assert lines["Holds"] == (
+        f"least squares of {size} columns (with the constant), from noisy sums; any linear model can be fitted"
+    )
+    assert "centres and scales, a pilot line, and counts of rows by norm" in lines["Also"]

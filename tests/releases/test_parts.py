@@ -10,10 +10,11 @@ import jsonschema
 import pytest
 
 import discreet
-from discreet.errors import ReleaseFileError, SpecError
+from discreet.errors import ReleaseFileError
 from discreet.options import RobustErrors
 from discreet.planning import noise_distribution_for
 from discreet.releases import Release
+from discreet.releases.fields import GuardPart
 from support.release_edits import DELETE, SCHEMA, edited
 
 
@@ -85,7 +86,8 @@ def test_counts_of_clipped_rows_survive_their_file_and_must_fit_design_and_noise
 
 def test_a_robust_release_without_the_sum_for_r_squared_is_refused():
     design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
-    made = discreet.release({"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6, robust=True)
+    table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
+    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, mechanism="gaussian", robust=True)
     sigma = {block: value for block, value in made.noise.sigma.items() if block != "residual_ratio"}
     without = replace(made, noise=replace(made.noise, sigma=sigma), residuals=replace(made.residuals, ratio=None))
     with pytest.raises(ReleaseFileError, match="needs a scale 'residual_ratio', but the release states none"):
@@ -95,7 +97,7 @@ def test_a_robust_release_without_the_sum_for_r_squared_is_refused():
 def test_a_forged_gap_or_residual_part_is_refused():
     design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
     table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
-    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, robust=True)
+    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, mechanism="gaussian", robust=True)
     for changes, message in (
         ({"guarantee__mu_gap": 0.0}, "mu, mu_gap or rho"),
         ({"residuals__bound": 1e200}, "residuals.bound must be a number above 0 and at most 4"),
@@ -132,60 +134,6 @@ def test_ranges_are_read_back_and_ranges_that_cannot_be_are_refused():
     ):
         with pytest.raises(ReleaseFileError, match=message):
             Release.from_json(edited(made, coefficients__ranges=ranges))
-
-
-@pytest.mark.parametrize("robust", [False, True])
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-def test_numbers_that_scaled_the_rows_are_read_back_and_must_hold_together(robust, neighbours):
-    design = discreet.Design("y", {"x": (0, 1), "b": bool, "y": (0, 1)}, unit={"neighbours": neighbours})
-    table = {"x": [0.1, 0.9], "b": [True, False], "y": [0.3, 0.4]}
-    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, scaling="private", robust=robust)
-    assert Release.from_json(made.to_json()) == made
-    assert noise_distribution_for(design, 1.0, 1e-6, scaling="private", robust=robust) == made.noise
-    jsonschema.validate(json.loads(made.to_json()), SCHEMA)
-    other = {"fourth": ["1"] * 6} if robust else {"fourth": []}
-    rows = {"scalars__rows": DELETE} if neighbours == "add-remove" else {"scalars": {"rows": "5"}}
-    for changes, message in (
-        ({"design__radius": 1.0}, "with an intercept and without a radius"),
-        ({"scaling": 3}, "must be a table"),
-        ({"scaling__centres": [0.0]}, "scaling.centres must be 2 numbers"),
-        ({"scaling__centres": [0.0, 1.5]}, "expected centres from -1 to 1"),
-        ({"scaling__scales": [0.0, 0.5]}, "scales from 2.-10 to 2.40, a target_bound from"),
-        ({"scaling__scales": [1e308, 0.5]}, "scales from 2.-10 to 2.40, a target_bound from"),
-        ({"scaling__target_bound": 1e308}, "scales from 2.-10 to 2.40, a target_bound from"),
-        ({"scaling__target_bound": 5e-324}, "scales from 2.-10 to 2.40, a target_bound from"),
-        ({"scaling__radius": 0.5}, "a radius of at least 1"),
-        ({"scaling__radius": 1.1}, "multiple of 2"),
-        ({"scaling__radius": 2.0**30}, "multiple of 2"),
-        ({"scaling__target_bound": "1"}, "must be 3 numbers"),
-        ({"scaling__fourth": ["1"]}, "upper triangle of a 3 x 3 matrix"),
-        ({"scaling__target_clipped": ["1"]}, "must be two counts, or empty for a boolean target"),
-        ({"scaling__target_clipped": DELETE}, "must be two counts, or empty for a boolean target"),
-        ({"scaling__fourth": other["fourth"]}, "either scaling.fourth or residuals"),
-        ({"scaling": DELETE}, "must list the blocks"),
-        ({"mechanism__version": "scaled-1"}, "supports version 1; update discreet"),
-        ({"noise__sigma__count": "0"}, "noise.sigma.count contradicts"),
-        ({"noise__sigma__radius": DELETE}, "must list the blocks"),
-        (rows, "the number of rows in 'scalars', unless that number is public"),
-    ):
-        with pytest.raises(ReleaseFileError, match=message):
-            Release.from_json(edited(made, **changes))
-    with pytest.raises(SpecError, match="cannot describe a release"):
-        made.describe()
-
-
-def test_a_release_without_scaling_cannot_say_that_it_has_it():
-    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
-    made = discreet.release({"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6)
-    private = discreet.release(
-        {"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6, scaling="private"
-    )  # fmt: skip
-    scaling = json.loads(private.to_json())["scaling"]
-    with pytest.raises(ReleaseFileError, match="the number of rows in 'scalars', unless that number is public"):
-        Release.from_json(edited(made, scaling=scaling))
-    wider = dict.fromkeys(set(private.noise.sigma) - set(made.noise.sigma), str(10**9))
-    with pytest.raises(ReleaseFileError, match="must list the blocks"):
-        Release.from_json(edited(made, **{f"noise__sigma__{block}": scale for block, scale in wider.items()}))
 
 
 @pytest.fixture(scope="module")
@@ -242,3 +190,32 @@ def test_a_field_inside_that_is_not_known_is_said_as_one_outside_is(with_models,
     field = f"'{table.replace('__', '.')}.tail'"
     with pytest.warns(UserWarning, match=f"the release file has an unknown field {field}, which is ignored"):
         assert Release.from_json(edited(with_models, **changes)) == with_models
+
+
+def test_every_noisy_count_is_labelled_with_what_it_counts():
+    from discreet.testing import seeded_release
+
+    columns = {"y": (0, 1), "x": {"bounds": (0, 1), "missing": "drop"}}
+    rows = {"x": [0.5, 2.0, None] * 200, "y": [0.25, 0.5, 0.75] * 200, "w": [1, 2, 1] * 200}
+    weighted = seeded_release(
+        rows, discreet.Design("y", columns | {"w": (0, 2)}, weights="w"),
+        seed=1, epsilon=5.0, delta=1e-6,
+    )  # fmt: skip
+    assert list(weighted.counts) == ["rows"]
+    counted = seeded_release(
+        rows, discreet.Design("y", columns), seed=1, epsilon=5.0, delta=1e-6, mechanism="gaussian", clip_counts=True
+    )
+    assert dict(counted.counts) == {
+        "rows with a clipped value of y": counted.clip_counts["y"],
+        "rows with a clipped value of x": counted.clip_counts["x"],
+    }
+    guarded = replace(counted, clipped={}, guard=GuardPart(7, 3 * counted.noise.unit, 2 * counted.noise.unit))
+    assert {label: one.value for label, one in guarded.counts.items()} == {
+        "rows that fit the design": 3.0, "rows that its rules drop": 2.0,
+    }  # fmt: skip
+    assert (
+        seeded_release(
+            rows, discreet.Design("y", columns), seed=1, epsilon=5.0, delta=1e-6, mechanism="gaussian"
+        ).counts
+        == {}
+    )

@@ -169,16 +169,6 @@ def test_a_file_that_does_not_hold_together_is_refused_even_with_a_matching_dige
     assert caught.value.exit_code == 2
 
 
-def test_only_gaussian_releases_are_scaled_privately():
-    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
-    table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
-    scaled = discreet.release(table, design, epsilon=1.0, delta=1e-6, scaling="private")
-    with pytest.raises(ReleaseFileError, match="the field 'scaling' contradicts the noise or the mechanism"):
-        Release.from_json(edited(scaled, mechanism__name="ssp"))
-    with pytest.raises(ReleaseFileError, match=r"noise\.sigma must list the blocks"):
-        Release.from_json(edited(scaled, scaling=DELETE))
-
-
 BAD_WEIGHTED = {
     "no bits": ({}, {"noise__parameters": DELETE}, "of a design with weights must have weight_bits = 14"),
     "other bits": ({}, {"noise__parameters": {"weight_bits": "12"}}, "must have weight_bits = 14"),
@@ -272,7 +262,7 @@ def test_a_number_beyond_every_double_is_refused():
         Release.from_json(text)
 
 
-@pytest.mark.parametrize("inside", ["guard", "discovery", "scaling", "coefficients"])
+@pytest.mark.parametrize("inside", ["guard", "discovery", "staged", "coefficients"])
 def test_fields_that_are_not_known_are_found_in_every_table(inside):
     body = {"kind": "moments", inside: {"tail": 1}, "digest": "", "zz": {}}
     assert unknown_fields(body) == [f"{inside}.tail", "zz"]

@@ -21,7 +21,7 @@ def test_sums_are_exact_fractions_of_the_scaled_columns():
     assert sums.count() == 4
     assert sums.total(0, 2) == sums.total(2, 0) == 3
     assert sums.centred_total(1, 1) == Fraction(2)
-    assert sums.signed == [False, True, False, True]
+    assert sums.ends == [(0, 1), (-1, 1), (0, 1), (-1, 1)]
     assert [float(one) for one in sums.half] == [1, 1, 1, 4]
 
 

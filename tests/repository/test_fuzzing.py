@@ -86,7 +86,7 @@ def test_any_column(name: str, column: object) -> None:
 
 ARGUMENTS = {
     "release": ("epsilon", "delta", "mechanism", "settings", "robust", "clip_counts", "grid_bits",
-                "scaling", "reading", "compute", "spend", "sign", "guard", "allow_weak_privacy"),
+                "reading", "compute", "spend", "sign", "guard", "allow_weak_privacy"),
     "fit": ("formula", "target", "features", "intercept", "penalty", "strength", "l1_ratio"),
     "plan": ("rows", "epsilon", "delta", "rsquared", "spread", "target_spread", "assume", "correlation", "level",
              "mechanism", "robust", "settings", "clip_counts", "guard", "grid_bits"),

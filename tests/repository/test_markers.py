@@ -153,7 +153,6 @@ def mechanism_cases():
     yield pytest.param("gaussian", 1e-6, {"guard": True}, False, id="guard")
     yield pytest.param("irls", 1e-6, {}, False, id="irls, gaussian")
     for persons, ending in ((False, ""), (True, ", persons")):
-        yield pytest.param("gaussian", 1e-6, {"scaling": "private"}, persons, id=f"private scaling{ending}")
         yield pytest.param(
             "gaussian", 1e-6, {"bounds": "private", "epsilon": 8.0}, persons, id=f"private bounds{ending}"
         )

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from discreet.accounting.settings import MECHANISMS
 from discreet.mechanisms.registry import mechanisms
 from support import proof_gate
 
@@ -181,3 +182,61 @@ def test_an_exempt_name_excuses_one_definition_only():
     code = proof_gate.Code({"exact/one.py": "A = 1\n", "exact/two.py": "A = 2\n"})
     assert proof_gate.uncovered(code, proof_gate.Accepted({}, {"a reason": ["A"]})) == ["exact/two.py:A"]
     assert proof_gate.uncovered(code, proof_gate.Accepted({}, {"a reason": ["A", "A"]})) == []
+
+
+# -- tables by mechanism -----------------------------------------------------------------------------------------------
+
+TABLE = "MECHANISMS = MappingProxyType({'ssp': f(1, {'share': 0.3}), 'k-norm': f(2)})\n"
+
+
+def with_table(text):
+    return proof_gate.Code({"exact/one.py": text, "exact/two.py": "def g():\n    return MECHANISMS['ssp']\n"})
+
+
+@pytest.fixture
+def read():
+    """Accept a table of two mechanisms with their proofs."""
+    code = with_table(TABLE)
+    empty = proof_gate.Accepted({proof.name: [] for proof in PROOFS}, {"a reason": ["g"]})
+    store, notes = proof_gate.renewed(code, empty)
+    assert notes == ["exact/one.py:MECHANISMS[ssp] -> maps.proof.md, ssp.proof.md",
+                     "exact/one.py:MECHANISMS[k-norm] -> k_norm.proof.md, maps.proof.md"]  # fmt: skip
+    assert proof_gate.stale(code, store) == set()
+    assert proof_gate.uncovered(code, store) == []
+    return store
+
+
+def test_a_new_mechanism_leaves_other_proofs_as_they_were_read(read):
+    code = with_table(TABLE.replace("{'ssp'", "{'dpme': f(3), 'ssp'"))
+    assert proof_gate.stale(code, read) == set()
+    assert proof_gate.uncovered(code, read) == ["exact/one.py:MECHANISMS[dpme]"]
+    renewed, _ = proof_gate.renewed(code, read)
+    assert proof_gate.uncovered(code, renewed) == []
+    assert [name for name, listed in renewed.proofs.items() if listed != read.proofs[name]] == [
+        "dpme.proof.md", "maps.proof.md",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "proof"), [("0.3", "0.4", "ssp"), ("f(2)", "f(4)", "k_norm")])
+def test_a_changed_entry_makes_the_proof_of_its_mechanism_stale(read, old, new, proof):
+    code = with_table(TABLE.replace(old, new))
+    assert proof_gate.stale(code, read) == {f"{proof}.proof.md", "maps.proof.md"}
+    assert len(proof_gate.uncovered(code, read)) == 1
+
+
+def test_a_removed_entry_makes_the_proof_of_its_mechanism_stale(read):
+    assert proof_gate.stale(with_table(TABLE.replace(", 'k-norm': f(2)", "")), read) == {
+        "k_norm.proof.md", "maps.proof.md",
+    }  # fmt: skip
+
+
+def test_the_proof_of_the_privacy_maps_covers_every_mechanism():
+    [maps] = [proof for proof in PROOFS if proof.name == "maps.proof.md"]
+    modules = {f"accounting/{account.queries[0]}.py" for account in MECHANISMS.values()}
+    assert modules <= set(proof_gate.named_files(maps))
+    entries = {one.split(" ")[0] for one in STORE.proofs["maps.proof.md"]}
+    assert {f"MECHANISMS[{name}]" for name in MECHANISMS} <= entries
+    for name in MECHANISMS:
+        assert f"MECHANISMS[{name}]" in {
+            one.split(" ")[0] for one in STORE.proofs[f"{name.replace('-', '_')}.proof.md"]
+        }

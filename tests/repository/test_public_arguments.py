@@ -105,7 +105,7 @@ CALLS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "release": (
         lambda **given: discreet.release(TABLE, DESIGN, **{**BUDGET, **given}),
         dict.fromkeys((
-            "epsilon", "delta", "mechanism", "settings", "robust", "clip_counts", "scaling", "guard", "grid_bits",
+            "epsilon", "delta", "mechanism", "settings", "robust", "clip_counts", "guard", "grid_bits",
             "allow_weak_privacy", "reading", "compute",
         )),
     ),
@@ -181,7 +181,7 @@ CALLS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
     "seeded": (
         lambda **given: discreet.testing.seeded_release(TABLE, DESIGN, **{**BUDGET, "seed": 1, **given}),
         {"seed": 1, "epsilon": 1.0, "delta": 1e-6, "mechanism": "auto", "settings": None, "robust": False,
-         "clip_counts": False, "scaling": "declared", "grid_bits": 16},
+         "clip_counts": False, "grid_bits": 16},
     ),
     "exact": (
         lambda **given: exact_release(TABLE, DESIGN, **given), {"clip_counts": False, "grid_bits": 16, "compute": None}
@@ -239,7 +239,7 @@ CALLS: dict[str, tuple[Callable[..., object], dict[str, object]]] = {
         lambda **given: discreet.plan(DESIGN, **given),
         {"rows": 1e4, **BUDGET, "rsquared": 0.5, "spread": 0.5, "target_spread": 0.5, "assume": None,
          "correlation": None, "level": 0.95, "mechanism": "auto", "settings": None, "robust": False, "guard": False,
-         "clip_counts": False, "scaling": "declared", "grid_bits": 16},
+         "clip_counts": False, "grid_bits": 16},
     ),
     "mean": (lambda value: assumed(mean=value), {"value": 0.5}),
     "sd": (lambda value: assumed(sd=value), {"value": 0.1}),

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.releases.description import Intervals, NoNumberError, ReleasedSums
+from discreet.releases.description import EntryForms, Intervals, NoNumberError, ReleasedSums
 from discreet.releases.reference_distribution import family_of
 from support.simulated import NoisyReleases
 
@@ -61,7 +61,7 @@ TRUE_MEANS = {("mean", 1): 0.05, ("mean", 2): 1 - np.exp(-20), ("mean", 3): 0.7}
 
 def about(release, noise_sd=None):
     sd = release.noise_sd if noise_sd is None else noise_sd
-    return Intervals(ReleasedSums(release), sd, family_of(release.noise.family), 0.95)
+    return Intervals(ReleasedSums(release), EntryForms(sd), family_of(release.noise.family), 0.95)
 
 
 def interval(found, what, columns, rows):

@@ -10,6 +10,7 @@ from scipy import stats
 
 from discreet.accounting.noise_distribution import entry_blocks
 from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.mechanisms.functional import FunctionalMechanism
@@ -28,7 +29,7 @@ def drawn_sds(distribution, d: int) -> dict[str, float]:
     """Standard deviations of released noise by block: releases of an empty table hold nothing else."""
     size = d + 2
     blocks = np.array(entry_blocks(size))
-    empty = Totals((0,) * len(blocks), 4**16, 0)
+    empty = Totals((0,) * len(blocks), 4**16, RowCounts(0))
     rounds = -(-DRAWS // d)
     released = [noisy_totals(empty, distribution, ExactSampler()) for _ in range(rounds)]
     noise = np.array([[math.nan if total is None else float(total) for total in row] for row in released]) / 4**16

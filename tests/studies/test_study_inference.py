@@ -84,7 +84,8 @@ def test_robust_intervals_cover_with_skewed_predictors_and_heavy_tails():
         for _ in range(REPLICATIONS):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", PrivacyNotice)
-                release = discreet.release(skewed(20_000, random), design, epsilon=epsilon, delta=1e-6, robust=True)
+                asked = {"epsilon": epsilon, "delta": 1e-6, "mechanism": "gaussian", "robust": True}
+                release = discreet.release(skewed(20_000, random), design, **asked)
             fit = discreet.fit(release)
             for kind, model in (("plain", fit), ("robust", fit.robust())):
                 for name, (low, high) in model.conf_int().items():

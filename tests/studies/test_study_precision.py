@@ -66,7 +66,11 @@ def test_error_falls_with_epsilon_until_the_grid_is_met():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyNotice)
             fits = [
-                discreet.fit(discreet.release(table, design, epsilon=epsilon, delta=1e-6, allow_weak_privacy=True))
+                discreet.fit(
+                    discreet.release(
+                        table, design, epsilon=epsilon, delta=1e-6, mechanism="gaussian", allow_weak_privacy=True
+                    )
+                )
                 for _ in range(20)
             ]
         errors.append(float(np.sqrt(np.mean([(fit.coefficients[1:] - ols) ** 2 for fit in fits]))))

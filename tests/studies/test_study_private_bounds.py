@@ -94,7 +94,7 @@ def test_study_intervals_cover_the_line_of_rows_clipped_at_the_bounds_of_their_o
         rng = np.random.default_rng([5, seed])
         x = np.exp(spread * rng.normal(size=rows))
         table = {"x": x, "y": 1 + slope * x + rng.normal(size=rows)}
-        made = seeded_release(table, design, seed=seed, epsilon=1.0, delta=1e-6)
+        made = seeded_release(table, design, seed=seed, epsilon=1.0, delta=1e-6, mechanism="gaussian")
         bounds = made.found_bounds["x"]
         if bounds not in lines:
             spreads = np.cov(np.clip(many, *bounds), np.clip(1 + slope * many, -4, 30))

@@ -52,7 +52,7 @@ def test_resampled_tables_add_up_to_the_integers_of_the_public_path(name):
     gram = ResidualGram(domain, len(plan.coefficients), plan.coefficients, plan.bound)
     squares = RatioSquares(domain, plan.coefficients, plan.ratio, plan.mean, plan.ratio_bound)
     assert totals(ResidualPass([gram], squares)) == population.second_totals(counts, plan)
-    public = discreet.release(drawn, design, epsilon=5.0, delta=1e-6, robust=True)
+    public = discreet.release(drawn, design, epsilon=5.0, delta=1e-6, mechanism="gaussian", robust=True)
     assert public.noise.sigma == made.noise.sigma
 
 
@@ -132,7 +132,9 @@ def test_tables_of_persons_add_up_to_the_integers_of_the_public_path():
     assert totals() == own.first_totals()
     assert totals(own.residual_pass(plan)) == own.second_totals(plan)
     for robust, distribution in distributions.items():
-        public = discreet.release(own.table, DESIGN, epsilon=PERSON_EPSILON, delta=1e-6, robust=robust)
+        public = discreet.release(
+            own.table, DESIGN, epsilon=PERSON_EPSILON, delta=1e-6, robust=robust, mechanism="gaussian"
+        )
         assert public.noise.sigma == distribution.sigma
 
 

@@ -130,7 +130,9 @@ def test_the_public_path_agrees_with_the_fast_one(n, epsilon, population):
     for _ in range(PUBLIC):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyNotice)
-            made = discreet.release(CASE.draw(n, random), CASE.design, epsilon=epsilon, delta=1e-6, robust=True)
+            made = discreet.release(
+                CASE.draw(n, random), CASE.design, epsilon=epsilon, delta=1e-6, mechanism="gaussian", robust=True
+            )
         fit = discreet.fit(made)
         # where there is no least squares the set of every kind of error is any value
         shown = fit.robust() if fit.estimable else fit

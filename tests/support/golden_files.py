@@ -103,6 +103,8 @@ def runs() -> Iterator[tuple[str, str, str]]:
     for extra in EXTRAS:
         for design in DESIGNS:
             yield design, "gaussian", extra
+    for design in ("add-remove", "replace"):
+        yield design, "staged", "robust"
 
 
 def title(design: str, variant: str, extra: str) -> str:
@@ -210,7 +212,8 @@ def plans() -> str:
                 f"{variant}: {design}",
                 lambda d=design, more=more: discreet.plan(DESIGNS[d], rows=20_000, **more).to_dict(),
             )
-    for more in ({"robust": True}, {"rsquared": 0.9, "spread": 0.2, "target_spread": 0.3, "level": 0.8}):
+    own = {"rsquared": 0.9, "spread": 0.2, "target_spread": 0.3, "level": 0.8}
+    for more in ({"robust": True}, {"mechanism": "gaussian", "robust": True}, own):
         lines += section(
             str(more),
             lambda more=more: discreet.plan(DESIGNS["replace"], rows=5000, epsilon=0.5, delta=1e-7, **more).to_dict(),

@@ -108,7 +108,6 @@ REQUESTS: list[dict[str, Any]] = [
     {"robust": Late("RobustErrors", models=["y ~ 1", "y ~ 1"])},
     {"robust": Late("RobustErrors", models=["y ~ 1"] * 11)},
     {"robust": Late("RobustErrors", models=[3])}, {"robust": Late("RobustErrors", models=["y ~ x - 1"])},
-    {"robust": Late("RobustErrors", models=["y ~ 1"]), "scaling": "private"},
     {"reading": Late("ReadOptions", encoding="klingon")}, {"reading": Late("ReadOptions", encoding=3)},
     {"reading": Late("ReadOptions", delimiter="::")}, {"reading": Late("ReadOptions", delimiter="a")},
     {"reading": Late("ReadOptions", delimiter="ä")}, {"reading": Late("ReadOptions", encoding="utf-7")},

@@ -8,6 +8,7 @@ import numpy as np
 
 from discreet.accounting.settings import checked_settings
 from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.mechanisms.protocol import RunContext
@@ -84,7 +85,7 @@ def carried_out(mechanism, context, rows):
     sums = next(passes)
     while True:
         try:
-            sums = passes.send(Totals(summed(sums, rows), sums.unit, rows.shape[1]))
+            sums = passes.send(Totals(summed(sums, rows), sums.unit, RowCounts(rows.shape[1])))
         except StopIteration as done:
             return done.value
 

@@ -197,7 +197,7 @@ def watched(run: Run, setup: Setup) -> Iterator[None]:
         asked, made_of = copy.deepcopy(wanted), described(wanted)
         asked.add(probe)
         moments = original(self, wanted)
-        counts = tuple(count * unit**2 for count in moments.clipped)
+        counts = tuple(count * unit**2 for count in moments.counts.clipped)
         run.passes.append(Pass((made_of, asked.totals()), (*moments.values, *counts)))
         return moments
 

@@ -123,8 +123,8 @@ def watched_release_of_choices(setup: Setup, data: object, chosen: Chosen) -> di
     )
 
 
-def staged_setup(unit: str, *, intercept: bool) -> Setup:
-    return Setup("staged", discreet.Design("y", CROSSED, unit=UNITS[unit], intercept=intercept))
+def staged_setup(unit: str, *, intercept: bool, robust: bool = False) -> Setup:
+    return Setup("staged", discreet.Design("y", CROSSED, unit=UNITS[unit], intercept=intercept), robust=robust)
 
 
 def refined_setup(unit: str, *, intercept: bool) -> Setup:

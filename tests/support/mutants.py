@@ -16,6 +16,8 @@ RULES = f"{CALIBRATION}/test_pieces_rules.py"
 PURE_SCORES = "tests/mechanisms/coefficients/test_pure_scores.py"
 WEIGHTED_WISHART = "tests/mechanisms/coefficients/test_wishart_moments.py"
 LATTICE = "tests/privacy/test_lattice.py"
+STAGED = "tests/mechanisms/moments/test_staged.py"
+STAGED_ROWS = "tests/curator/sums/test_staged_rows.py"
 EVERY_SUM = "tests/curator/sums/test_every_sum.py"
 
 # where the functions are: module, then the name inside it
@@ -78,6 +80,9 @@ PLACES = {
     "flush of huber sums": "discreet.curator.sums.huber:HuberSums._flush",
     "sum of clipped scores": "discreet.curator.sums.scaled_rows:ClippedScores.add",
     "sums by level": "discreet.curator.sums.gram:LevelGram.totals",
+    "score vectors": "discreet.curator.sums.staged_rows:StagedScores._vectors",
+    "products of scores": "discreet.mechanisms.staged:_score_products_with_noise",
+    "sensitivity of products of scores": "discreet.accounting.staged_queries:product_query",
     "residuals": "discreet.curator.sums.residuals:scaled_residuals",
     "coefficients used": "discreet.curator.sums.residuals:usable",
     "residual rows": "discreet.curator.sums.residuals:ResidualGram.rows",
@@ -157,6 +162,19 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "moments: one variate of each block is counted": Mutant(
         "entries of moments", '"cross": x', '"cross": 1', "tests/mechanisms/calibration/test_blocks.py", "lattice_gap"
+    ),
+    "staged: score vectors beyond their bound": Mutant(
+        "score vectors", "shrink_to_ball(vectors, one**2)", "vectors", STAGED_ROWS, "at_most_one_bound"
+    ),
+    "staged: no noise on one product of scores": Mutant(
+        "products of scores",
+        "total + variate for",
+        "total + (variate if variate != noise[-1] else 0) for",
+        STAGED,
+        "unrelated_tables",
+    ),
+    "staged: products of scores of a replaced row as of an added one": Mutant(
+        "sensitivity of products of scores", "MomentSensitivities.of(design).gram", "1.0", STAGED, "what_the_proof_says"
     ),
     "gradient: no noise in the first step": Mutant(
         "gradient passes",

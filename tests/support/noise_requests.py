@@ -65,14 +65,14 @@ OPTIONS: Mapping[str, Sequence[Mapping[str, object]]] = {
         {"robust": True},
         {"robust": RobustErrors(models=MODELS), "clip_counts": True},
         {"clip_counts": True},
-        {"scaling": "private"},
-        {"scaling": "private", "robust": True},
         {"grid_bits": 12},
         {"weights": "w"},
         {"weights": "w", "robust": True},
         {"weights": "w", "robust": RobustErrors(models=MODELS)},
     ),
     "laplace": ({"clip_counts": True},),
+    # refused for individuals with several rows
+    "staged": ({"robust": True},),
 }
 # for every mechanism that takes them
 EVERYWHERE: Sequence[Mapping[str, object]] = (
@@ -315,8 +315,6 @@ def _searches(
 
 
 def _gaussian(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:
-    if release.scaling is not None:
-        return _scaled(release, distribution, size)
     moments = [_moments(distribution, size)] * distribution.parameters.get("shares", 1)
     clipped = [distribution.sigma["clipped"]] * len(release.design.clippable) if "clipped" in distribution.sigma else []
     return [
@@ -325,17 +323,6 @@ def _gaussian(release: Release, distribution: NoiseDistribution, size: int) -> l
         [distribution.sigma["rows"]] if "rows" in distribution.sigma else [],
         _residuals(distribution, size),
     ]
-
-
-def _scaled(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:
-    columns = {"centre": 5, "spread": 2, "zoomed_centre": 4, "zoomed_spread": 2, "size": 1}
-    others = {"rows": 1, "target_centre": 5, "target_spread": 5, "target_size": 1, "radius": 5}
-    clipped = [distribution.sigma["target_clipped"]] * 2
-    searches = _searches(release, distribution, columns | others, list(columns))
-    fourth = []
-    if "fourth_diagonal" in distribution.sigma:
-        fourth = _matrix(size - 1, distribution.sigma["fourth_diagonal"], distribution.sigma["fourth_off_diagonal"])
-    return [*searches, [*_moments(distribution, size), *fourth], clipped, _residuals(distribution, size)]
 
 
 def _refined(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:
@@ -362,9 +349,12 @@ def _staged(release: Release, distribution: NoiseDistribution, size: int) -> lis
         if i == j or factor.get(i, -1) != factor.get(j, -2)
     ]
     scores = [distribution.sigma["sum_y"], *[distribution.sigma["cross"]] * (size - 2)]
+    products = []
+    if "score_diagonal" in distribution.sigma:
+        products = _matrix(size - 1, distribution.sigma["score_diagonal"], distribution.sigma["score_off_diagonal"])
     counts = [[distribution.sigma["row_norms"]] * len(release.staged.norms), [distribution.sigma["score_norms"]] * 40]
     pilots = [[distribution.sigma[name]] * (size - 1) for name in ("first_pilot", "second_pilot")]
-    return [*searches, gram, *counts, *pilots, scores, [distribution.sigma["target_square"]]]
+    return [*searches, gram, *counts, *pilots, scores, [distribution.sigma["target_square"]], products]
 
 
 def _one_model(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:

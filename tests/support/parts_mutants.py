@@ -29,9 +29,9 @@ PLACES = {
     "public key for masks": "discreet.parts.keys:mask_key_bytes",
     "public key for signatures": "discreet.parts.keys:sign_key_bytes",
     "new session": "discreet.parts.agreement:Session.new",
-    "scale of a share": "discreet.accounting.noise_shares:share_steps",
-    "counted shares": "discreet.accounting.noise_shares:counted_distribution",
-    "few steps": "discreet.accounting.noise_shares:check_share",
+    "scale of a share": "discreet.accounting.curator_shares:share_steps",
+    "counted shares": "discreet.accounting.curator_shares:counted_distribution",
+    "few steps": "discreet.accounting.curator_shares:check_share",
     "honest curators": "discreet.privacy.guarantee:CuratorTerms.__post_init__",
     "noise of all shares": "discreet.accounting.noise_distribution:NoiseDistribution._factor",
 }

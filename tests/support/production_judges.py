@@ -122,7 +122,7 @@ def standardised_pair() -> Judge:
     return Judge("audit", "gaussian estimator", findings)
 
 
-def verified(mechanism: str, delta: float = 1e-6, *, scaling: str = "declared", **settings: object) -> Judge:
+def verified(mechanism: str, delta: float = 1e-6, *, robust: bool = False, **settings: object) -> Judge:
     """`discreet.verify`: the loss forwards from the noise that a release states."""
 
     def findings() -> list[str]:
@@ -130,7 +130,7 @@ def verified(mechanism: str, delta: float = 1e-6, *, scaling: str = "declared", 
             warnings.simplefilter("ignore")
             made = discreet.release(
                 {"x": [1.0], "y": [1.0]}, DESIGN, epsilon=1.0, delta=delta, mechanism=mechanism, settings=settings,
-                scaling=scaling,
+                robust=robust,
             )  # fmt: skip
         try:
             discreet.verify(made)

@@ -14,10 +14,9 @@ import pytest
 from discreet import release_request
 from discreet import workflow as second_pass
 from discreet.accounting.noise_distribution import CLIPPED
-from discreet.mechanisms import frank_wolfe, gaussian, gradient, irls, refined
+from discreet.mechanisms import frank_wolfe, gaussian, gradient, irls, refined, staged
 from discreet.mechanisms import guard as discovery
-from discreet.mechanisms import private_scaling as scaled
-from support import discovery_patches, reading_patches, refined_patches, scaled_patches, sensitivity_patches
+from support import discovery_patches, reading_patches, refined_patches, sensitivity_patches, staged_patches
 from support import production_patches as mistakes
 from support.noise_requests import SEARCHED
 from support.production_judges import (
@@ -66,9 +65,9 @@ class ProductionMutant:
 
 _MECHANISMS = (
     "gaussian", "laplace", "k-norm", "wishart", "functional", "ssp", "adassp", "dpme", "frank-wolfe", "irls",
-    "gradient", "output", "objective", "refined",
+    "gradient", "output", "objective", "refined", "staged",
 )  # fmt: skip
-_OTHER_NOISE = ("dpme gaussian", "irls gaussian", "irls moment", "gaussian scaled")
+_OTHER_NOISE = ("dpme gaussian", "irls gaussian", "irls moment")
 _MOMENTS = ("gaussian", "laplace", "k-norm", "wishart", "functional", "ssp", "adassp")
 _PRIMITIVES = (
     "laplace", "discrete_laplace", "gaussian", "counting_queries", "counting_queries gaussian", "private_mean",
@@ -122,16 +121,26 @@ def _table() -> list[ProductionMutant]:
             ("minimum of objective", mistakes.point_noise_halved, "objective", False),
         )
     ]
-    robust, scaled_robust = {"robust": True}, {"robust": True, "scaling": "private"}
+    made += [
+        ProductionMutant(
+            "one pass without noise", "products of scores of staged", mistakes.score_products_exact,
+            audit("staged robust"),
+        ),
+        ProductionMutant(
+            "one pass uncharged", "products of scores of staged", mistakes.score_products_free,
+            verified("staged", robust=True),
+        ),
+    ]  # fmt: skip
+    robust = {"robust": True}
     made += [
         ProductionMutant("scale of one block halved", where, mistakes.halved_in(module, name, block), judge, quick)
         for where, module, name, block, judge, quick in (
-            ("residuals of scaled rows", second_pass, "gram_with_noise", "residual_off_diagonal",
-             requests("gaussian scaled robust", "gaussian", **scaled_robust), True),
             ("residuals", second_pass, "residuals_with_noise", "residual_off_diagonal",
-             requests("gaussian robust", "gaussian", **robust), False),
+             requests("gaussian robust", "gaussian", **robust), True),
             ("ratio of residuals", second_pass, "residuals_with_noise", "residual_ratio",
              requests("gaussian robust", "gaussian", **robust), False),
+            ("products of scores of staged", staged, "_score_products_with_noise", "score_off_diagonal",
+             requests("staged robust", "staged", **robust), True),
             ("guard", release_request, "guard_counts", "guard",
              requests("gaussian guard", "gaussian", guard=True), False),
             ("private bounds", discovery, "noisy_counts", "discovery",
@@ -203,12 +212,7 @@ def _table() -> list[ProductionMutant]:
         ProductionMutant(
             "one comparison uncharged", "refined", refined_patches.one_time_less("radius"), verified("refined")
         ),
-        ProductionMutant(
-            "one pass uncharged",
-            "gaussian scaled",
-            scaled_patches.searches_free,
-            verified("gaussian", scaling="private"),
-        ),
+        ProductionMutant("one pass uncharged", "staged", staged_patches.searches_free, verified("staged")),
         ProductionMutant("Gram uncharged", "refined", refined_patches.part_free("gram_diagonal"), audit("refined")),
         ProductionMutant("one pass uncharged", "residuals", mistakes.residual_pass_free, audit("gaussian robust")),
         ProductionMutant("count uncharged", "laplace", mistakes.count_free_in_laplace, audit("laplace")),
@@ -308,13 +312,8 @@ def _table() -> list[ProductionMutant]:
             "exact sums as preconditioner", "irls", mistakes.exact_preconditioner, audit("irls gaussian"), True
         ),
         ProductionMutant("exact sums as preconditioner", "refined", refined_patches.exact_gram, audit("refined")),
-        ProductionMutant("exact sums as scaling", "refined", scaled_patches.exact_scaling(refined), audit("refined")),
-        ProductionMutant(
-            "exact sums as scaling",
-            "gaussian scaled",
-            scaled_patches.exact_scaling(scaled),
-            audit("gaussian scaled"),
-        ),
+        ProductionMutant("exact sums as scaling", "refined", refined_patches.exact_scaling(refined), audit("refined")),
+        ProductionMutant("exact sums as scaling", "staged", refined_patches.exact_scaling(staged), audit("staged")),
         ProductionMutant("exact sums as threshold", "refined", refined_patches.exact_clip, audit("refined")),
         ProductionMutant("exact sums as threshold", "irls", mistakes.threshold_from_sums, audit("irls gaussian")),
         ProductionMutant(

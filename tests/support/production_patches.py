@@ -18,7 +18,7 @@ from discreet.accounting.moment_queries import EIGENVALUE
 from discreet.accounting.moments import l1_sensitivity
 from discreet.audit import runs
 from discreet.mechanisms import calibration as blocks
-from discreet.mechanisms import frank_wolfe, gaussian, gradient, irls, k_norm, laplace, sampler, wishart
+from discreet.mechanisms import frank_wolfe, gaussian, gradient, irls, k_norm, laplace, sampler, staged, wishart
 from discreet.mechanisms import irls as iterates
 from discreet.mechanisms import irls as wishart_moments
 from discreet.mechanisms.dpme import PerturbedHistogram
@@ -252,6 +252,17 @@ def residual_pass_free(patch: Patch) -> None:
     ))  # fmt: skip
 
 
+def score_products_free(patch: Patch) -> None:
+    """The score keeps the share of the products, as if these cost nothing."""
+    shares = staged.staged_shares
+
+    def uncharged(design: Any, *, robust: bool) -> Any:
+        found = shares(design, robust=robust)
+        return replace(found, score=found.score + found.products)
+
+    patch.setattr(staged, "staged_shares", uncharged)
+
+
 def guard_free(patch: Patch) -> None:
     guarded = release_request.guarded_distribution
     patch.setattr(
@@ -404,6 +415,16 @@ def residuals_exact(patch: Patch) -> None:
         return sums.on_grid(distribution.unit)
 
     patch.setattr(second_pass, "residuals_with_noise", exact)
+
+
+def score_products_exact(patch: Patch) -> None:
+    noisy = staged._score_products_with_noise
+
+    def exact(context: RunContext, size: int, totals: Sequence[int]) -> tuple[int, ...]:
+        noisy(context, size, totals)
+        return tuple(totals)
+
+    patch.setattr(staged, "_score_products_with_noise", exact)
 
 
 def guard_exact(patch: Patch) -> None:

@@ -47,6 +47,10 @@ FINGERPRINTED = (*TRUSTED, "discreet_papers/baselines/", "options.py")
 # beginnings of the names of modules that are read here
 OWN = ("discreet.", "discreet_papers.", "discreet_studio.")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+# tables by mechanism, of which every entry has a fingerprint, so that a new mechanism leaves other proofs as read
+TABLES = ("MECHANISMS",)
+# the proof that every mechanism rests on, in addition to the proof of its name
+OF_EVERY_MECHANISM = "maps.proof.md"
 
 
 def proofs() -> list[Path]:
@@ -107,7 +111,8 @@ class Code:
     @cached_property
     def fingerprinted(self) -> list[tuple[Definition, str]]:
         """The definitions that a proof may list, with their fingerprints."""
-        return [(one, self.fingerprint(one)) for one in self.definitions if one.file.startswith(FINGERPRINTED)]
+        listed = [one for one in self.definitions if one.file.startswith(FINGERPRINTED)]
+        return [(part, self.fingerprint(part)) for one in listed for part in _parts(one)]
 
     @cached_property
     def entries(self) -> Counter[str]:
@@ -232,6 +237,17 @@ def _definitions(file: str, body: list[ast.stmt]) -> Iterator[Definition]:
             yield Definition(file, ast.unparse(node)[:60], node)
 
 
+def _parts(one: Definition) -> Iterator[Definition]:
+    """Yield a definition, or each entry of a table by mechanism."""
+    if one.name not in TABLES:
+        yield one
+        return
+    table = next(inner for inner in ast.walk(one.node) if isinstance(inner, ast.Dict))
+    for key, value in zip(table.keys, table.values, strict=True):
+        assert isinstance(key, ast.Constant), "the keys of a table by mechanism are names"
+        yield Definition(one.file, f"{one.name}[{key.value}]", ast.Expr(value))
+
+
 def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
@@ -304,6 +320,10 @@ def renewed(code: Code, store: Accepted) -> tuple[Accepted, list[str]]:
             orphans.append(one)
     notes = []
     for one in _callers_first(orphans, code):
+        if (named := _named_proofs(one)) & set(store.proofs):
+            notes.append(f"{one.file}:{one.name} -> {', '.join(sorted(named))}")
+            owners[one] = named
+            continue
         users = [user for user in owners if one in set(code.referred(user))]
         beside = Counter(proof for user, names in owners.items() if user.file == one.file for proof in names)
         choice = owners[users[0]] if users else {beside.most_common(1)[0][0]} if beside else set()
@@ -318,6 +338,12 @@ def renewed(code: Code, store: Accepted) -> tuple[Accepted, list[str]]:
     left = store.exempt_names() - exempt
     kept = {reason: [name for name in names if left[name] > 0] for reason, names in store.exempt.items()}
     return Accepted({name: sorted(set(found)) for name, found in entries.items()}, kept), notes
+
+
+def _named_proofs(one: Definition) -> set[str]:
+    """Return the proofs of an entry of a table by mechanism."""
+    table, _, mechanism = one.name.rstrip("]").partition("[")
+    return {f"{mechanism.replace('-', '_')}.proof.md", OF_EVERY_MECHANISM} if table in TABLES else set()
 
 
 def _callers_first(orphans: list[Definition], code: Code) -> list[Definition]:

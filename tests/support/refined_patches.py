@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.accounting.scaling import LAST
+from discreet.accounting.search_queries import LAST
+from discreet.curator.sums.cell_counts import CELLS
 from discreet.exact.linear import pairs, position, symmetric
-from discreet.mechanisms import private_scaling as columns
+from discreet.mechanisms import column_search as columns
 from discreet.mechanisms import refined
 from discreet.mechanisms.irls import fitted_indices
 from discreet.releases import NoiseDistribution
@@ -121,3 +122,21 @@ def exact_clip(patch: Patch) -> None:
         return next(k for k, count in enumerate(counts) if count >= pace.quantile * rows or k == LAST["clip"])
 
     patch.setattr(refined, "_first_clip", first_clip)
+
+
+def exact_scaling(module: Any) -> Callable[[Patch], None]:
+    """Medians and median distances from them, as they are, where `module` looks for centres and scales."""
+
+    def apply(patch: Patch) -> None:
+        noisy = module.columns_centred
+
+        def centred(context: Any, cells: Any, rows: int, many: float) -> tuple[list[float], list[float]]:
+            noisy(context, cells, rows, many)
+            values = [np.repeat(np.arange(-CELLS, CELLS + 1), column) / CELLS for column in cells]
+            centres = [float(np.median(column)) for column in values]
+            spreads = [np.median(abs(column - centre)) for column, centre in zip(values, centres, strict=True)]
+            return centres, [max(float(spread), columns.NARROWEST) for spread in spreads]
+
+        patch.setattr(module, "columns_centred", centred)
+
+    return apply

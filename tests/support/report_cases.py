@@ -185,7 +185,7 @@ CASES: dict[str, ReportView] = {
 
 
 def promised(release: Release, guarantee: Guarantee | None = None) -> Release:
-    """The same numbers as a private release: the noise is fixed so that a test can be repeated."""
+    """The numbers of a release by `gaussian` as a private one: the noise is fixed so that a test can be repeated."""
     return replace(
         release,
         guarantee=guarantee or Guarantee.promised(release.design.unit, PrivacyBudget(4.0, 1e-6)),
@@ -204,7 +204,8 @@ def table(names: Sequence[str], rows: int, *, seed: int = 0) -> dict[str, list[f
 
 
 def example(rows: int = 4000, *, epsilon: float = 4.0, data: Mapping[str, list[float]] | None = None) -> Release:
-    """A release of y on a, b and c with fixed noise."""
+    """A release of y on a, b and c by `gaussian`, with fixed noise."""
     names = ("y", "a", "b", "c")
     design = Design("y", dict.fromkeys(names, (0, 1)))
-    return promised(seeded_release(data or table(names, rows), design, seed=1, epsilon=epsilon, delta=1e-6))
+    made = seeded_release(data or table(names, rows), design, seed=1, epsilon=epsilon, delta=1e-6, mechanism="gaussian")
+    return promised(made)

@@ -29,6 +29,7 @@ def released(table, epsilon, **options):
             DESIGN,
             epsilon=epsilon,
             delta=1e-6,
+            mechanism="gaussian",
             robust=discreet.RobustErrors(**options),
             allow_weak_privacy=True,
         )

@@ -1,4 +1,4 @@
-"""A release of two rows, of sums or of coefficients."""
+"""A release of two rows, of sums by `gaussian` or of coefficients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.releases import Coefficients, Release
 def a_release(**options) -> Release:
     design = discreet.Design("y", {"x": (0, 1), "b": bool, "g": ["u", "v", "w"], "y": (0, 10)}, **options)
     table = {"x": [0.1, 0.9], "b": [True, False], "g": ["u", "w"], "y": [3.0, 4.0]}
-    return discreet.release(table, design, epsilon=1.0, delta=1e-6)
+    return discreet.release(table, design, epsilon=1.0, delta=1e-6, mechanism="gaussian")
 
 
 def fitted_inside(**options) -> Release:

@@ -18,15 +18,16 @@ from discreet.accounting.noise_distribution import (
     JOINT,
     RATIO_BLOCK,
     RESIDUAL_BLOCKS,
+    ROWS,
     SHARES,
     WEIGHT_STEPS,
     Columns,
     NoiseDistribution,
-    is_privately_scaled,
     model_blocks,
 )
 from discreet.accounting.privacy_loss import Stated
 from discreet.accounting.queries import Account, GramQuery, MomentsQuery, Query, VectorQuery, blocks_of, rows_query
+from discreet.accounting.staged_queries import has_score_products, is_staged, staged_queries
 from discreet.design.design import Design
 from discreet.design.domain import WEIGHT_BITS, RowDomain, model_domain, model_text
 from discreet.errors import SpecError
@@ -34,6 +35,9 @@ from discreet.exact.linear import entry_count
 from discreet.exact.rounding import MARGIN
 
 EIGENVALUE: Final = "smallest_eigenvalue"
+
+# what each single count in `scalars` of a release counts
+COUNTED: Final = {ROWS: "rows"}
 
 # -- queries -----------------------------------------------------------------------------------------------------------
 
@@ -46,7 +50,7 @@ def gaussian_queries(
     models: Sequence[Columns] = (),
     clip_counts: bool = False,
 ) -> list[Query]:
-    """List the queries of `gaussian` without private scaling, with or without weights."""
+    """List the queries of `gaussian`, with or without weights."""
     weighted = design.weights is not None
     queries: list[Query] = [MomentsQuery(design, domain, exact_entries=True)]
     if weighted and not design.rows_public:
@@ -62,10 +66,8 @@ def released_queries(
 ) -> list[Query]:
     """List the queries of a release of moments, given what it contains. The release need not be private."""
     domain = RowDomain.of(design, distribution.grid_bits)
-    if is_privately_scaled(distribution):
-        from discreet.accounting.scaling import scaled_queries
-
-        return scaled_queries(design, domain, robust=robust)
+    if is_staged(distribution):
+        return staged_queries(design, domain, robust=has_score_products(distribution))
     _, *others = gaussian_queries(design, domain, robust=robust, models=distribution.models, clip_counts=clip_counts)
     return [MomentsQuery(design, domain, exact_entries=bool(distribution.factors or distribution.indicators)), *others]
 
@@ -120,14 +122,10 @@ def one_model_query(design: Design, domain: RowDomain, *, target_square: bool) -
 def gaussian(stated: Stated) -> Account:
     """Return the privacy account of `gaussian`.
 
-    The release may have weights, be privately scaled, or have noise that is shared by several curators.
+    The release may have weights, or noise that is shared by several curators.
     """
     distribution, design = stated.distribution, stated.design
     weighted, shared = design.weights is not None, SHARES in distribution.parameters
-    if is_privately_scaled(distribution) and not weighted:
-        from discreet.accounting.scaling import scaled_account
-
-        return scaled_account(stated)
     robust = any(block in distribution.sigma for block in (*RESIDUAL_BLOCKS, RATIO_BLOCK)) or bool(distribution.models)
     queries = gaussian_queries(
         design,
@@ -136,7 +134,7 @@ def gaussian(stated: Stated) -> Account:
         models=[] if shared else stated.models(),
         clip_counts=CLIPPED in distribution.sigma and not (weighted or shared),
     )
-    from discreet.accounting.noise_shares import PARAMETERS, check_terms, counted_distribution
+    from discreet.accounting.curator_shares import PARAMETERS, check_terms, counted_distribution
 
     stated.check_count()
     stated.check(

@@ -47,8 +47,6 @@ BEFORE: Final[tuple[Block, ...]] = (GUARD, DISCOVERY)
 DIAGONAL_BLOCKS: Final = ("count", "gram_diagonal", "target_square")
 # number of rows, which is released in addition to the sum of weights
 ROWS: Final = "rows"
-# counts in the radius search of private scaling
-RADIUS: Final = "radius"
 # parameter: number of bits of row weights
 WEIGHT_STEPS: Final = "weight_bits"
 # parameter: number of independent noise shares that are added to every entry
@@ -259,11 +257,6 @@ class NoiseDistribution:
         if self.family == "wishart":
             return math.sqrt(self.parameters["degrees"] * (2 if block in DIAGONAL_BLOCKS else 1))
         return math.sqrt(self.parameters.get(SHARES, 1))
-
-
-def is_privately_scaled(distribution: NoiseDistribution) -> bool:
-    """Return whether the release holds moments of privately scaled rows."""
-    return RADIUS in distribution.sigma and "sum_y" in distribution.sigma
 
 
 def model_blocks(number: int) -> tuple[str, str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from discreet.accounting.noise_distribution import NoiseDistribution, Settings
 from discreet.accounting.privacy_loss import Stated
+from discreet.accounting.settings import MECHANISMS
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
@@ -18,37 +18,15 @@ if TYPE_CHECKING:
     from discreet.accounting.queries import Account, Query
 
 PrivacyMap: TypeAlias = "Callable[[Stated], Account]"
-# module and function that account for each mechanism
-MAPS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
-    "gaussian": ("moment_queries", "gaussian"),
-    "laplace": ("moment_queries", "laplace"),
-    "k-norm": ("moment_queries", "k_norm"),
-    "wishart": ("iterations", "wishart"),
-    "functional": ("moment_queries", "functional"),
-    "ssp": ("moment_queries", "ssp"),
-    "adassp": ("moment_queries", "adassp"),
-    "dpme": ("fitted_models", "dpme"),
-    "frank-wolfe": ("iterations", "frank_wolfe"),
-    "irls": ("iterations", "irls"),
-    "gradient": ("iterations", "gradient"),
-    "output": ("fitted_models", "output"),
-    "objective": ("fitted_models", "objective"),
-    "refined": ("scaling", "refined"),
-    "staged": ("staged_queries", "staged"),
-})  # fmt: skip
-
 # version of every mechanism; release files of other versions are rejected
 VERSION: Final = "1"
-
-# mechanisms that publish moments; the others publish coefficients
-MOMENTS: Final = frozenset(("gaussian", "laplace", "k-norm", "wishart", "functional", "ssp", "adassp", "staged"))
 
 
 def map_of(mechanism: str) -> PrivacyMap:
     """Return the function that accounts for a mechanism. Only its own module is imported."""
-    if mechanism not in MAPS:
-        raise SpecError.unknown_name("mechanism", mechanism, sorted(MAPS))
-    module, function = MAPS[mechanism]
+    if mechanism not in MECHANISMS:
+        raise SpecError.unknown_name("mechanism", mechanism, sorted(MECHANISMS))
+    module, function = MECHANISMS[mechanism].queries
     return cast("PrivacyMap", getattr(import_module(f"discreet.accounting.{module}"), function))
 
 
@@ -89,7 +67,7 @@ def loss_of(
 
     >>> from discreet.planning import noise_distribution_for
     >>> design = Design("y", {"y": (0, 10), "x": (0, 5)})
-    >>> distribution = noise_distribution_for(design, 1.0, 1e-6)
+    >>> distribution = noise_distribution_for(design, 1.0, 1e-6, mechanism="gaussian")
     >>> loss = loss_of("gaussian", design, distribution, {}, 1.0, 1e-6)
     >>> 0.99e-6 < loss.delta <= 1e-6, round(loss.mu, 4)
     (True, 0.2367)

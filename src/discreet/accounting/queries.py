@@ -237,7 +237,7 @@ class MomentsQuery:
         """Description of the entries by block."""
         weighted = self.design.weights is not None
         copied = self.copies
-        labels = dict(WEIGHTED_LABELS if weighted else _LABELS)
+        labels = dict(_WEIGHTED_LABELS if weighted else _LABELS)
         if copied:
             labels["sum_x"] += ", of indicators also their squares"
             labels["gram_diagonal"] += " that are not indicators"
@@ -283,7 +283,7 @@ _LABELS: Final[Mapping[str, str]] = {
     "cross": "regressors times target",
     "target_square": "square of the target",
 }
-WEIGHTED_LABELS: Final[Mapping[str, str]] = {
+_WEIGHTED_LABELS: Final[Mapping[str, str]] = {
     "count": "sum of weights",
     "sum_x": "weighted sums of regressors",
     "gram_diagonal": "weighted squares of regressors",

@@ -1,12 +1,12 @@
-"""Declare the public settings of every mechanism, and check their values in a request and in a release file."""
+"""Declare the accounting and the public settings of every mechanism, and check settings in requests and files."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Final, cast
+from typing import Final, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -64,100 +64,175 @@ _STRENGTH: Final = BALL_SETTINGS["strength"]
 _TARGET_SQUARE: Final = Setting(False, "also release the sum of squared targets, which standard errors and R^2 need")
 _AVERAGE: Final = Setting(True, "publish the mean of the last half of the iterates instead of the last iterate")
 
-DECLARED: Final[Mapping[str, Mapping[str, Setting]]] = MappingProxyType(
+# kind of a mechanism: what it publishes
+Kind: TypeAlias = Literal["moments", "coefficients"]
+
+
+@dataclass(frozen=True, slots=True)
+class MechanismAccount:
+    """What accounting needs to know of a mechanism.
+
+    Attributes
+    ----------
+    queries
+        Module and function that list its queries.
+    kind
+        What it publishes.
+    settings
+        Its public settings.
+    """
+
+    queries: tuple[str, str]
+    kind: Kind
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+
+
+# all mechanisms by name; the proof gate fingerprints every entry separately
+MECHANISMS: Final[Mapping[str, MechanismAccount]] = MappingProxyType(
     {
-        "gaussian": {},
-        "laplace": {},
-        "k-norm": {},
-        "refined": {},
-        "staged": {},
-        "wishart": {
-            "debiased": Setting(True, "subtract the mean of the noise; false keeps the matrix positive semidefinite"),
-            "degrees": Setting(10_000, "largest degrees of freedom of the noise", 10, 100_000),
-            "fewest": Setting(False, "scale the noise like one row, with the fewest degrees that satisfy the budget"),
-        },
-        "functional": {
-            "target_square": Setting(False, "also release the degree-0 term, which standard errors and R^2 need")
-        },
-        "ssp": {"target_square": _TARGET_SQUARE},
-        "adassp": {
-            "eigenvalue_share": Setting(
-                1 / 3, "share of mu^2 for the smallest eigenvalue; the sums get the rest", 0.005, 0.9
-            ),
-            "target_square": _TARGET_SQUARE,
-        },
-        "dpme": {
-            "bins": Setting(0, "intervals per numeric column; 0: computed from epsilon and expected_rows", 0, 100_000),
-            "expected_rows": Setting(
-                10_000,
-                "public guess of the number of rows, from which bins is computed",
-                1,
-                10**12,
-                only_with=("bins", 0),
-            ),
-            "noise": Setting("laplace", "noise distribution of each count", choices=("laplace", "gaussian")),
-            "loss": Setting(
-                "squares", "loss of the fit: squares (least squares) or huber", choices=("squares", "huber")
-            ),
-            "threshold": Setting(
-                0.25,
-                "largest residual with squared loss, in scaled units of the target",
-                0.001,
-                10.0,
-                only_with=("loss", "huber"),
-            ),
-        },
-        "frank-wolfe": {
-            "radius_l1": Setting(1.0, "largest sum of absolute scaled coefficients, intercept included", 1e-3, 1e3),
-            "iterations": Setting(20, "number of steps; each selects a vertex in one pass over the table", 1, 1000),
-            "residual_bound": Setting(
-                1.0, "size to which residuals are clipped, in scaled units of the target", 1e-3, 1e4
-            ),
-        },
-        "irls": {
-            "form": Setting("score", "add noise to clipped scores or to weighted moments", choices=("score", "moment")),
-            "power": Setting(1.0, "power of a large residual in the loss; 1 is the Huber loss", 1.0, 2.0),
-            "threshold": Setting(0.1, "largest residual with squared loss, in scaled units of the target", 1e-4, 2.0),
-            "iterations": Setting(
-                0,
-                "number of passes, which share the budget; 0: 100 for score, 20 with laplace, 10 for moment",
-                0,
-                1000,
-            ),
-            "noise": Setting(
-                "auto",
-                "noise distribution; laplace satisfies pure DP; auto: gaussian, or laplace if delta is 0",
-                choices=("auto", "gaussian", "laplace", "wishart"),
-            ),
-            "composition": Setting("exact", "composition rule for the privacy loss of all passes", choices=RULES),
-            "average": _AVERAGE,
-        },
-        "gradient": {
-            "iterations": Setting(200, "number of passes over the table, which share the budget", 1, 1000),
-            "clip": Setting(0.25, "size to which residuals are clipped, in scaled units of the target", 1e-4, 2.0),
-            "step": Setting(1.0, "step length, at most 1 with momentum and below 2 without", 1e-3, 2.0),
-            "momentum": Setting(True, "add part of the last step to the next; more columns make that part larger"),
-            "average": _AVERAGE,
-        },
-        "output": {**BALL_SETTINGS, "strength": replace(BALL_SETTINGS["strength"], default=1000.0)},
-        "objective": {
-            "loss": Setting(
-                HUBER, "huber, or squared (least squares inside a ball of coefficients)", choices=(HUBER, SQUARED)
-            ),
-            "strength": replace(
-                _STRENGTH, default=0.0, low=0.0, about=f"{_STRENGTH.about}; 0: computed from the budget"
-            ),
-            "bound": replace(BALL_SETTINGS["bound"], only_with=("loss", SQUARED)),
-            "threshold": Setting(
-                0.1,
-                "largest residual with squared loss, in scaled units of the target",
-                1e-4,
-                2.0,
-                only_with=("loss", HUBER),
-            ),
-        },
+        "gaussian": MechanismAccount(("moment_queries", "gaussian"), "moments"),
+        "laplace": MechanismAccount(("moment_queries", "laplace"), "moments"),
+        "k-norm": MechanismAccount(("moment_queries", "k_norm"), "moments"),
+        "wishart": MechanismAccount(
+            ("iterations", "wishart"),
+            "moments",
+            {
+                "debiased": Setting(
+                    True, "subtract the mean of the noise; false keeps the matrix positive semidefinite"
+                ),
+                "degrees": Setting(10_000, "largest degrees of freedom of the noise", 10, 100_000),
+                "fewest": Setting(
+                    False, "scale the noise like one row, with the fewest degrees that satisfy the budget"
+                ),
+            },
+        ),
+        "functional": MechanismAccount(
+            ("moment_queries", "functional"),
+            "moments",
+            {"target_square": Setting(False, "also release the degree-0 term, which standard errors and R^2 need")},
+        ),
+        "ssp": MechanismAccount(("moment_queries", "ssp"), "moments", {"target_square": _TARGET_SQUARE}),
+        "adassp": MechanismAccount(
+            ("moment_queries", "adassp"),
+            "moments",
+            {
+                "eigenvalue_share": Setting(
+                    1 / 3, "share of mu^2 for the smallest eigenvalue; the sums get the rest", 0.005, 0.9
+                ),
+                "target_square": _TARGET_SQUARE,
+            },
+        ),
+        "dpme": MechanismAccount(
+            ("fitted_models", "dpme"),
+            "coefficients",
+            {
+                "bins": Setting(
+                    0, "intervals per numeric column; 0: computed from epsilon and expected_rows", 0, 100_000
+                ),
+                "expected_rows": Setting(
+                    10_000,
+                    "public guess of the number of rows, from which bins is computed",
+                    1,
+                    10**12,
+                    only_with=("bins", 0),
+                ),
+                "noise": Setting("laplace", "noise distribution of each count", choices=("laplace", "gaussian")),
+                "loss": Setting(
+                    "squares", "loss of the fit: squares (least squares) or huber", choices=("squares", "huber")
+                ),
+                "threshold": Setting(
+                    0.25,
+                    "largest residual with squared loss, in scaled units of the target",
+                    0.001,
+                    10.0,
+                    only_with=("loss", "huber"),
+                ),
+            },
+        ),
+        "frank-wolfe": MechanismAccount(
+            ("iterations", "frank_wolfe"),
+            "coefficients",
+            {
+                "radius_l1": Setting(1.0, "largest sum of absolute scaled coefficients, intercept included", 1e-3, 1e3),
+                "iterations": Setting(20, "number of steps; each selects a vertex in one pass over the table", 1, 1000),
+                "residual_bound": Setting(
+                    1.0, "size to which residuals are clipped, in scaled units of the target", 1e-3, 1e4
+                ),
+            },
+        ),
+        "irls": MechanismAccount(
+            ("iterations", "irls"),
+            "coefficients",
+            {
+                "form": Setting(
+                    "score", "add noise to clipped scores or to weighted moments", choices=("score", "moment")
+                ),
+                "power": Setting(1.0, "power of a large residual in the loss; 1 is the Huber loss", 1.0, 2.0),
+                "threshold": Setting(
+                    0.1, "largest residual with squared loss, in scaled units of the target", 1e-4, 2.0
+                ),
+                "iterations": Setting(
+                    0,
+                    "number of passes, which share the budget; 0: 100 for score, 20 with laplace, 10 for moment",
+                    0,
+                    1000,
+                ),
+                "noise": Setting(
+                    "auto",
+                    "noise distribution; laplace satisfies pure DP; auto: gaussian, or laplace if delta is 0",
+                    choices=("auto", "gaussian", "laplace", "wishart"),
+                ),
+                "composition": Setting("exact", "composition rule for the privacy loss of all passes", choices=RULES),
+                "average": _AVERAGE,
+            },
+        ),
+        "gradient": MechanismAccount(
+            ("iterations", "gradient"),
+            "coefficients",
+            {
+                "iterations": Setting(200, "number of passes over the table, which share the budget", 1, 1000),
+                "clip": Setting(0.25, "size to which residuals are clipped, in scaled units of the target", 1e-4, 2.0),
+                "step": Setting(1.0, "step length, at most 1 with momentum and below 2 without", 1e-3, 2.0),
+                "momentum": Setting(True, "add part of the last step to the next; more columns make that part larger"),
+                "average": _AVERAGE,
+            },
+        ),
+        "output": MechanismAccount(
+            ("fitted_models", "output"),
+            "coefficients",
+            {**BALL_SETTINGS, "strength": replace(BALL_SETTINGS["strength"], default=1000.0)},
+        ),
+        "objective": MechanismAccount(
+            ("fitted_models", "objective"),
+            "coefficients",
+            {
+                "loss": Setting(
+                    HUBER, "huber, or squared (least squares inside a ball of coefficients)", choices=(HUBER, SQUARED)
+                ),
+                "strength": replace(
+                    _STRENGTH, default=0.0, low=0.0, about=f"{_STRENGTH.about}; 0: computed from the budget"
+                ),
+                "bound": replace(BALL_SETTINGS["bound"], only_with=("loss", SQUARED)),
+                "threshold": Setting(
+                    0.1,
+                    "largest residual with squared loss, in scaled units of the target",
+                    1e-4,
+                    2.0,
+                    only_with=("loss", HUBER),
+                ),
+            },
+        ),
+        "refined": MechanismAccount(("search_queries", "refined"), "coefficients"),
+        "staged": MechanismAccount(("staged_queries", "staged"), "moments"),
     }
 )
+
+# public settings of each mechanism
+DECLARED: Final[Mapping[str, Mapping[str, Setting]]] = MappingProxyType(
+    {name: account.settings for name, account in MECHANISMS.items()}
+)
+# mechanisms that publish moments; the others publish coefficients
+MOMENTS: Final = frozenset(name for name, account in MECHANISMS.items() if account.kind == "moments")
 
 
 def checked_settings(mechanism: str, declared: Mapping[str, Setting], given: Mapping[str, object] | None) -> Settings:

@@ -13,6 +13,7 @@ from discreet.accounting.privacy_loss import Stated
 from discreet.accounting.queries import (
     Account,
     BlockScales,
+    GramQuery,
     MomentsQuery,
     Query,
     VectorQuery,
@@ -20,7 +21,7 @@ from discreet.accounting.queries import (
     gram_weight,
     rows_query,
 )
-from discreet.accounting.scaling import SIZE, search_query, searched_columns, target_searched
+from discreet.accounting.search_queries import SIZE, search_query, searched_columns, target_searched
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
@@ -38,6 +39,9 @@ PILOT_SCORES: Final = ("first_pilot", "second_pilot")
 # numbers of rows by norm of their whitened score
 SCORE_NORMS: Final = "score_norms"
 SCORE_BINS: Final = 40
+# products of two entries of the whitened score, for robust standard errors
+SCORE_SQUARES: Final = "score_diagonal"
+SCORE_PRODUCTS: Final = "score_off_diagonal"
 # a bin of norms of rows is this part of an octave
 BINS_PER_OCTAVE: Final = 4
 # smallest scale of a searched column, and the scale of all others, in scaled units
@@ -59,15 +63,17 @@ _GRAM_SHARE: Final = 0.25
 _MANY_COEFFICIENTS: Final = 12
 _LARGE_GRAM_SHARE: Final = 0.4
 _SQUARE_SHARE: Final = 0.03
+_PRODUCT_SHARE: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class StagedShares:
-    """Shares of mu^2 of the Gram matrix, the sum of scores and the sum of squared residuals."""
+    """Shares of mu^2 of the Gram matrix, of the sums of scores, squared residuals and products of scores."""
 
     gram: float
     score: float
     square: float
+    products: float
 
 
 def norm_bins(design: Design) -> int:
@@ -82,9 +88,21 @@ def norm_bins(design: Design) -> int:
     return max(math.ceil(BINS_PER_OCTAVE * math.log2(longest) / 2), 1)
 
 
-def staged_queries(design: Design, domain: RowDomain) -> list[Query]:
-    """List the queries of `staged`: moments first, then what is released before them."""
-    return [StagedMomentsQuery(design, domain), *earlier_queries(design)]
+def staged_queries(design: Design, domain: RowDomain, *, robust: bool = False) -> list[Query]:
+    """List the queries of `staged`: moments first, then what is released before them, then products of scores."""
+    queries: list[Query] = [StagedMomentsQuery(design, domain), *earlier_queries(design)]
+    return [*queries, product_query(design)] if robust else queries
+
+
+def product_query(design: Design) -> GramQuery:
+    """Return the query for the products of whitened scores, for robust standard errors."""
+    return GramQuery(
+        SCORE_SQUARES,
+        SCORE_PRODUCTS,
+        columns=len(design.released) - 1,
+        sensitivity=MomentSensitivities.of(design).gram,  # [P:score-products]
+        label=("squares of the whitened residual score", "products of entries of the whitened residual score"),
+    )
 
 
 def earlier_queries(design: Design) -> list[VectorQuery]:
@@ -122,15 +140,16 @@ def earlier_queries(design: Design) -> list[VectorQuery]:
     return [*queries, VectorQuery(SCORE_NORMS, SCORE_BINS, one_bin, label="numbers of rows by norm of the score")]
 
 
-def staged_shares(design: Design) -> StagedShares:
-    """Return the shares of mu^2 of the three kinds of moments; they and the other shares add up to 1.
+def staged_shares(design: Design, *, robust: bool = False) -> StagedShares:
+    """Return the shares of mu^2 of what is released last; they and the other shares add up to 1.
 
-    >>> staged_shares(Design("y", {"y": (0, 1), "x": (0, 1)}))
-    StagedShares(gram=0.25, score=0.441, square=0.03)
+    >>> staged_shares(Design("y", {"y": (0, 1), "x": (0, 1)}), robust=True)
+    StagedShares(gram=0.25, score=0.341, square=0.03, products=0.1)
     """
     gram = _LARGE_GRAM_SHARE if len(design.released) - 1 > _MANY_COEFFICIENTS else _GRAM_SHARE
+    products = _PRODUCT_SHARE if robust else 0.0
     used = math.fsum(query_share(query) for query in earlier_queries(design))
-    return StagedShares(gram, round(1 - gram - _SQUARE_SHARE - used, 12), _SQUARE_SHARE)
+    return StagedShares(gram, round(1 - gram - _SQUARE_SHARE - products - used, 12), _SQUARE_SHARE, products)
 
 
 def query_share(query: VectorQuery) -> float:
@@ -196,8 +215,8 @@ class StagedMomentsQuery(MomentsQuery):
 
 
 def staged(stated: Stated) -> Account:
-    """Account for `staged`: searches, histograms, pilot scores, and three kinds of moments."""
-    queries = staged_queries(stated.design, stated.domain)
+    """Account for `staged`: searches, histograms, pilot scores, three kinds of moments, and products of scores."""
+    queries = staged_queries(stated.design, stated.domain, robust=has_score_products(stated.distribution))
     stated.check("discrete-gaussian", JOINT, blocks_of(queries), factors=stated.design.factors)
     if stated.distribution.sigma["count"] == 0:
         raise SpecError("expected noise on the sum of squared weights, got none")
@@ -207,3 +226,8 @@ def staged(stated: Stated) -> Account:
 def is_staged(distribution: NoiseDistribution) -> bool:
     """Return whether the noise is that of a release by `staged`."""
     return SCORE_NORMS in distribution.sigma
+
+
+def has_score_products(distribution: NoiseDistribution) -> bool:
+    """Return whether the noise is that of a release by `staged` with robust standard errors."""
+    return SCORE_SQUARES in distribution.sigma or SCORE_PRODUCTS in distribution.sigma

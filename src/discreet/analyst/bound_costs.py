@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Final, Literal, TypeAlias, cast
 
 import numpy as np
@@ -16,7 +15,7 @@ from discreet.design.columns import Numeric
 from discreet.design.design import Design
 from discreet.design.model_columns import SubModel
 from discreet.exact.arrays import FloatArray
-from discreet.releases.fields import NoisyCount, centred, unsettled_ends
+from discreet.releases.fields import centred, unsettled_ends
 from discreet.releases.reference_distribution import DEFAULT_LEVEL, critical_value, family_of, known
 from discreet.releases.release import Release
 from discreet.wording import Message, Option
@@ -285,8 +284,6 @@ SOME: Final = 0.05
 MANY: Final = 0.25
 # mechanisms that can count clipped rows; a test compares this list with the mechanisms
 COUNTING: Final = ("gaussian", "laplace")
-_SURE: Final = 2.58  # standard deviations subtracted from a noisy count of clipped targets
-_FEW: Final = 2e-4  # fraction of clipped rows that is never reported
 _NAMED: Final = 8  # maximum number of columns listed by name
 _LARGE: Final = 1e9  # degrees of freedom for a normal quantile, because the noise variance is known
 _COUNTED: Final = 3.0  # the row count must exceed this many standard deviations of its noise to be a divisor
@@ -420,87 +417,6 @@ def unsettled_bounds(release: Release, model: SubModel) -> str | None:
         "the coefficients with the coefficients of a release that found other bounds. Declare the bounds, or use the "
         "logarithm of the column."
     )
-
-
-def target_clipping_note(release: Release, model: SubModel) -> str | None:
-    """Describe where private scaling clipped the target, and in how many rows, or return None."""
-    clipping = release.target_clipping
-    if clipping is None or not _has_target(release, model):
-        return None
-    column = cast("Numeric", release.design.columns[release.design.target])
-    low, high = (column.value_text(end, ".4") for end in clipping.inside(column.bounds))
-    sides = [f"{count.value:,.0f} from {side}" for side, count in _clippable_sides(release)]
-    if not sides:
-        return f"The released bounds of {release.design.target} are outside the declared bounds, so they clip no row."
-    return (
-        f"{release.design.target} was clipped at released bounds: values in rows of full weight were limited to {low} "
-        f"to {high}, and rows of lower weight have wider limits. Noisy counts of clipped rows: "
-        f"{' and '.join(sides)} (standard deviation of the noise {clipping.above.sd:.3g}). Clipping biases "
-        "coefficients, and intervals do not include this bias."
-    )
-
-
-def _clippable_sides(release: Release) -> list[tuple[str, NoisyCount]]:
-    """Return the sides on which private scaling can clip the target inside its declared bounds, with noisy counts."""
-    clipping = release.target_clipping
-    if clipping is None:
-        return []
-    declared = cast("Numeric", release.design.columns[release.design.target]).bounds
-    return [
-        *([("below", clipping.below)] if clipping.bounds[0] > declared[0] else []),
-        *([("above", clipping.above)] if clipping.bounds[1] < declared[1] else []),
-    ]
-
-
-def clipped_target(release: Release, model: SubModel) -> str | None:
-    """Describe a target clipped by private scaling in more rows than normal errors would explain, or return None.
-
-    On each side the count minus 2.58 standard deviations of its noise is compared with the expected rows of a normal
-    target with the released mean and variance, plus two rows in ten thousand. If nothing is clipped, at most 1% of
-    releases are reported.
-    """
-    clipping, rows = release.target_clipping, known(counted_rows(release)[0])
-    expected = _normal_tail(release)
-    if clipping is None or rows is None or rows <= 0 or expected is None or not _has_target(release, model):
-        return None
-    sides = []
-    for side, count in _clippable_sides(release):
-        half = _SURE * count.sd
-        if count.value - half > rows * (expected + _FEW):
-            low, high = (min(max(end / rows, 0.0), 1.0) for end in (count.value - half, count.value + half))
-            sides.append(
-                f"About {count.value / rows:.2%} of the rows (99% interval {low:.2%} to {high:.2%}) are {side}"
-            )
-    if not sides:
-        return None
-    return (
-        f"{'. '.join(sides)} the released bounds of {release.design.target} and were clipped. With normal errors of "
-        f"the released variance it would be {expected:.2%}. So the errors have a long tail and the coefficients are "
-        "biased, slopes most often towards 0. Intervals do not include this bias: 95% intervals covered a slope in "
-        "27% to 88% of simulated releases with lognormal errors. Model the logarithm of the target, or make a release "
-        'with scaling "declared" and bounds that contain the values of the target.'
-    )
-
-
-def _has_target(release: Release, model: SubModel) -> bool:
-    return release.design.target in (model.target, *model.features)
-
-
-def _normal_tail(release: Release) -> float | None:
-    """Return the probability that a normally distributed target lies beyond the nearer released bound.
-
-    The target has the released mean and variance. Return None if noise hides the variance.
-    """
-    if release.scaling is None:
-        return None
-    sums, radius = release.moments, release.scaling.radius
-    # the sum of squared weights divides the weighted mean and mean square of (y - centre) / bound
-    weight = float(sums[0, 0]) * radius**2
-    if weight <= 0:
-        return None
-    mean = float(sums[0, -1]) * radius / weight
-    variance = float(sums[-1, -1]) / weight - mean**2
-    return None if variance <= 0 else NormalDist().cdf((abs(mean) - 1) / math.sqrt(variance))
 
 
 def _word(release: Release) -> str:

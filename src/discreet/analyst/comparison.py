@@ -39,6 +39,7 @@ from discreet.releases.reference_distribution import (
     shown_number,
 )
 from discreet.releases.release import Release
+from discreet.releases.release_summary import estimated
 from discreet.wording import LeaveOut
 
 if TYPE_CHECKING:
@@ -127,11 +128,14 @@ class ModelComparison:
         Results for each model.
     nested
         A test for each pair of nested models that has no other compared model between them.
+    estimated
+        What a release by `staged` estimates, and how many rows it shortened. None for other releases.
     """
 
     target: str
     models: tuple[ComparedModel, ...]
     nested: tuple[NestedTest, ...] = ()
+    estimated: str | None = None
 
     @property
     def best(self) -> int:
@@ -197,6 +201,7 @@ class ModelComparison:
                 | {name: value for name, value in row.items() if name not in ("smaller", "larger")}
                 for pair, row in zip(self.nested, self.nested_frame().to_pylist(), strict=True)
             ],
+            "estimated": self.estimated,
             "best": self.best if any(known(model.error) is not None for model in self.models) else None,
         }
 
@@ -210,7 +215,7 @@ class ModelComparison:
             adjusted, interval, error, aic, bic = model_cells(model)
             lines.append(f"  {model.terms}: {adjusted} [{interval}], {error}{repaired}, {aic}, {bic}")
         lines += [f"  {nested_line(self, pair)}" for pair in self.nested]
-        return "\n".join([*lines, POST_PROCESSING])
+        return "\n".join([*lines, *([] if self.estimated is None else [self.estimated]), POST_PROCESSING])
 
 
 def model_cells(model: ComparedModel) -> tuple[str, str, str, str, str]:
@@ -283,7 +288,8 @@ def compare_models(
             option="models",
             remedy="compare models of one target",
         )
-    return ModelComparison(fits[0].target, tuple(_compared(model, checked) for model in fits), nested_tests(fits))
+    compared = tuple(_compared(model, checked) for model in fits)
+    return ModelComparison(fits[0].target, compared, nested_tests(fits), estimated(release))
 
 
 def _fitted(release: Release, model: Iterable[str] | str, target: str | None, intercept: bool | None) -> Fit:

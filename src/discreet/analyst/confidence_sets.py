@@ -21,6 +21,8 @@ from discreet.wording import Message, SetOption
 
 Known = TypeVar("Known")
 Result = TypeVar("Result")
+# general advice where no numbers are known; analyst/advice.py gives numbers
+MORE: Final = "use fewer features, more rows or a larger epsilon"
 REMEDY: Final = "bayes"  # the penalty that predicts best, even if least squares has no minimum
 
 
@@ -44,14 +46,13 @@ class NotEstimableError(DiscreetError):
         cause = (
             "the noise outweighs the signal in some direction at this budget, or a column is a combination of others"
         )
-        others = "use fewer features, more rows or a larger epsilon"
         if ridge is None:
             return cls.because(
                 Message(
                     "the released sums of products are not positive definite, so least squares has no minimum; "
                     f"{cause}. For predictions, ",
                     SetOption("penalty", REMEDY),
-                    f"; for coefficients, {others}",
+                    f"; for coefficients, {MORE}",
                 )
             )
         return cls.because(
@@ -59,7 +60,7 @@ class NotEstimableError(DiscreetError):
                 f"with the ridge {ridge:g} the released sums of products are still not positive definite; {cause}. To "
                 "estimate the coefficients, ",
                 SetOption("penalty", "ridge"),
-                f" with a larger strength, or {others}",
+                f" with a larger strength, or {MORE}",
             )
         )
 

@@ -15,13 +15,14 @@ from discreet.analyst.bound_costs import (
     bound_costs,
     bunched_columns,
     bunching_text,
-    clipped_target,
     costliest_bound_text,
     many_clipped,
     predicts_a_bound,
     unsettled_bounds,
 )
+from discreet.analyst.confidence_sets import MORE
 from discreet.analyst.equations.normal import NormalEquations, counted_rows, normal_equations
+from discreet.analyst.inference.clipped_scores import distant_rows, long_tail
 from discreet.analyst.inference.released_model import no_errors
 from discreet.analyst.inference.robust import has_clusters, held_residuals, residual_bound
 from discreet.analyst.solvers.adaptive import PenalisedGram, penalised_gram
@@ -149,8 +150,8 @@ def clipped_residuals(fit: Fit) -> str | None:
     """
     release, score = fit.release, known(fit._score)
     held = held_residuals(release, fit.model, fit.penalty)
-    # the residual sum of weighted rows cannot be computed from the released sums
-    if score is None or held is None or has_clusters(release) or release.weighted:
+    # the residual sum of weighted rows cannot be computed from the released sums; `staged` shortens scores instead
+    if score is None or held is None or has_clusters(release) or not release.plain:
         return None
     bound = residual_bound(fit)
     clipped, expected = float(held.meat[0, 0]), score.residual
@@ -262,7 +263,7 @@ def _indefinite(evidence: Evidence) -> Iterator[Diagnostic]:
         text = (
             f"The smallest eigenvalue of the released sums of products is {smallest:.3g}, but exact sums have no "
             f"negative eigenvalue. The 95% quantile of the norm of the noise is {q:.3g}. In some direction the noise "
-            "outweighs the rows, so least squares has no minimum. Use fewer features, more rows or a larger epsilon."
+            f"outweighs the rows, so least squares has no minimum. {_sentence(MORE)}."
         )
         yield Diagnostic("D003", "Noise made the sums of products indefinite", text, "serious")
 
@@ -451,16 +452,22 @@ def _independent_rows(evidence: Evidence) -> Iterator[Diagnostic]:
         yield Diagnostic("D021", "Rows of one individual are treated as independent", text, "caution")
 
 
-def _clipped_target(evidence: Evidence) -> Iterator[Diagnostic]:
-    text = clipped_target(evidence.release, evidence.model)
-    if text is not None:
-        yield Diagnostic("D022", "The target was clipped at a released bound", text, "caution")
-
-
 def _unsettled_bounds(evidence: Evidence) -> Iterator[Diagnostic]:
     text = unsettled_bounds(evidence.release, evidence.model)
     if text is not None:
         yield Diagnostic("D023", "Bounds that another release may not find", text, "caution")
+
+
+def _long_tail(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = long_tail(evidence.release)
+    if text is not None:
+        yield Diagnostic("D024", "A long tail of the scores", text, "caution")
+
+
+def _distant_rows(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = distant_rows(evidence.release)
+    if text is not None:
+        yield Diagnostic("D025", "Rows far from the middle", text, "caution")
 
 
 def _sentence(text: str) -> str:
@@ -473,7 +480,7 @@ CHECKS: Final[dict[str, tuple[Check, ...]]] = {
     "moments": (
         *GUARANTEE_CHECKS, _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair,
         _collinear, _costliest_bound, _bunching, _many_clipped, _clipped_residuals, _independent_rows,
-        _clipped_target, _unsettled_bounds,
+        _unsettled_bounds, _long_tail, _distant_rows,
     ),
     "coefficients": (
         *GUARANTEE_CHECKS, _no_errors, _not_converged, _noise_dominates, _predicts_a_bound, _unsettled_bounds,

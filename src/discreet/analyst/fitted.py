@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from discreet.analyst.equations.fit_inputs import POSTERIOR, ErrorBasis, FitInputs, Line, RobustType, error_basis
 from discreet.analyst.equations.normal import NormalEquations, Units, counted_rows
+from discreet.analyst.inference.clipped_scores import clipped_scores_note
 from discreet.analyst.inference.released_model import no_errors, released_units, released_values
 from discreet.analyst.inference.robust import (
     CLUSTERED,
@@ -157,8 +158,7 @@ class Fit(TestsMixin, TableMixin):
 
         Numbers outside their bounds are clipped, as in the release. If the model has all regressors of the design, rows
         outside the declared `radius` are shrunk to it. If the mechanism published narrower ranges, as `refined` does,
-        numbers are clipped to these ranges, and predictions to the bounds of the target. The same holds for `bayes`
-        with privately scaled rows, where numbers are clipped at three released scales from the centre of each column.
+        numbers are clipped to these ranges, and predictions to the bounds of the target.
 
         Parameters
         ----------
@@ -176,14 +176,14 @@ class Fit(TestsMixin, TableMixin):
         # importing Arrow is slow
         from discreet.analyst.prediction import Limits, predict_frame
 
-        line, limits = self._solved, Limits.of(self.release, self.model, self.penalty)
+        line, limits = self._solved, Limits.of(self.release, self.model)
         return predict_frame(frame, self.release.design, self.features, line.constant, line.gains, limits)
 
     def predict_arrays(self, arrays: Sequence[FloatArray]) -> FloatArray:
         """Predict from float64 arrays of numbers, 0/1 or level indices, one array for each of `table_columns`."""
         from discreet.analyst.prediction import Limits, predict_columns
 
-        line, limits = self._solved, Limits.of(self.release, self.model, self.penalty)
+        line, limits = self._solved, Limits.of(self.release, self.model)
         return predict_columns(arrays, self.release.design, self.features, line.constant, line.gains, limits)
 
     def standardised(self) -> NamedValues[Number]:
@@ -314,7 +314,6 @@ class Fit(TestsMixin, TableMixin):
         """
         checked = checked_level(level, alpha)
         guarantee, inside = self.release.guarantee, self.fitted_inside
-        clipping = self.release.target_clipping
         return {
             "nobs": known(self.nobs),
             "nobs_sd": None if known(self.nobs) is None else self.nobs_sd,
@@ -337,7 +336,7 @@ class Fit(TestsMixin, TableMixin):
             "epsilon": None if guarantee is None else guarantee.epsilon,
             "delta": None if guarantee is None else guarantee.delta,
             "neighbours": None if guarantee is None else guarantee.neighbours,
-            "target_clipping": None if clipping is None else clipping.to_dict(),
+            **({} if (line := clipped_scores_note(self)) is None else {"estimated": line}),
             "notes": notes(self, checked),
         }
 

@@ -75,10 +75,6 @@ NO_RESIDUAL: Final = NotEstimable("the noise exceeds the residual variance at th
 NOISE_IN_SUMS: Final = NotEstimable(
     "the noise of this release was added to sums, not to the coefficients; conf_int accounts for it"
 )
-WEIGHTED: Final = NotEstimable(
-    "private scaling weighted the rows, so R^2 would differ from R^2 of the original rows; score predictions on "
-    'other data, or make a release with scaling "declared"'
-)
 WEIGHTS: Final = NotEstimable(
     "no interval for R^2 is available for weighted rows; rsquared is the R^2 of weighted least squares"
 )
@@ -168,7 +164,11 @@ class InferenceMixin:
         score = score_inference(basis.equations, basis.exact, basis.penalty_diagonal)
         if basis.meat is not None and basis.meat_variance is not None:
             gram, H = basis.equations.A, score.inverse
-            middle = Middle(basis.meat, basis.meat_variance, gram @ score.sampling @ gram)
+            meat = basis.meat
+            if basis.meat_line_square is not None:
+                # the model's residuals are larger than those of the line of the meat, as if equally in all rows
+                meat = meat + max(score.residual - basis.meat_line_square, 0.0) / rows * gram
+            middle = Middle(meat, basis.meat_variance, gram @ score.sampling @ gram, basis.meat_mapping)
             correction = 1.0 if basis.robust_type == "HC0" else sample_factor(self.release, rows, len(self.names))
             score = replace(
                 score,
@@ -193,8 +193,7 @@ class InferenceMixin:
         if not names or self._inputs.penalised or self.fitted_inside:
             return {}
         equations = normal_equations(self.release, self._inputs.model)
-        simulated = not equations.weighted and equations.mapped_noise is None
-        if not (simulated and equations.has_square and equations.block_sd.any()):
+        if not (equations.mapped_noise is None and equations.has_square and equations.block_sd.any()):
             return {}
         from discreet.analyst.inference.rows_needed import rows_factors, rows_needed_text
 
@@ -363,8 +362,6 @@ class InferenceMixin:
     def _variance_ratio(self, basis: ErrorBasis, score: ScoreInference) -> VarianceRatio | NotEstimable:
         if basis.penalty_diagonal.any():
             return PENALISED
-        if basis.equations.weighted:
-            return WEIGHTED
         return variance_ratio(score, basis.equations, basis.ratio_square)
 
     @property

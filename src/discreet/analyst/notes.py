@@ -6,29 +6,27 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
+from discreet.analyst.advice import advice
 from discreet.analyst.bound_costs import (
     bunching_text,
-    clipped_target,
     clipping_note,
     predicts_a_bound,
     private_bounds_note,
     range_note,
-    target_clipping_note,
     unsettled_bounds,
 )
-from discreet.analyst.confidence_sets import REMEDY, known_values, missing_values
+from discreet.analyst.confidence_sets import MORE, known_values, missing_values
 from discreet.analyst.diagnostics import clipped_residuals, independent_rows, noise_dominates, not_converged
-from discreet.analyst.inference.clipped_scores import clipped_scores_note
+from discreet.analyst.inference.clipped_scores import clipped_scores_note, distant_rows, long_tail
 from discreet.analyst.inference.contrasts import noise_known_beforehand
 from discreet.analyst.inference.robust import has_clusters, has_ratio_spread, residual_bound
-from discreet.analyst.solvers.penalised import MIDDLE
 from discreet.analyst.values import bounded, unbounded
 from discreet.design.design import SAMPLING
 from discreet.design.model_columns import has_all_regressors
 from discreet.number_text import percent
 from discreet.releases.reference_distribution import DEFAULT_LEVEL, NotEstimable, known
 from discreet.releases.release import Release
-from discreet.wording import Message, Option, SetOption
+from discreet.wording import Message, Option
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -48,9 +46,6 @@ BRACKETS: Final = (
 SELECTION: Final = (
     "Some confidence sets are unbounded. The bounded sets cover the true value in fewer than {level} of releases, and "
     "in far fewer if releases like this one rarely give an interval."
-)
-NOTHING_BOUNDED: Final = Message(
-    "The release bounds none of the coefficients. For predictions, ", SetOption("penalty", REMEDY), "."
 )
 SCORE: Final = (
     "Column 't' is coef / std err. p-values and confidence sets come from a score test (score_z) and may not match t "
@@ -101,8 +96,6 @@ def set_notes(fit: Fit, level: float = DEFAULT_LEVEL, score: str = SCORE) -> lis
         out.append(BRACKETS)
     if 0 < len(weak) < len(sets):
         out.append(SELECTION.format(level=percent(level)))
-    if weak and len(weak) == len(sets) and fit.estimable and not fit.penalised:
-        out.append(NOTHING_BOUNDED)
     why = reasons(fit, level)
     for words, whole in (("No value can be ruled out", True), ("The confidence set is unbounded", False)):
         names = [name for name, ends in weak.items() if (ends.kind == "everything") == whole]
@@ -140,17 +133,6 @@ SHRUNK_TOO: Final = "Predictions shrink new rows in the same way."
 NOT_SHRUNK: Final = (
     "This model does not have all columns that the radius applies to, so its predictions do not shrink new rows."
 )
-WEIGHTED: Final = (
-    "Rows were scaled by released centres and scales, and rows outside the released radius have less weight, so the "
-    "coefficients are weighted least-squares estimates. If the mean of the target is linear in the features and hardly "
-    "any targets were clipped, weighted and ordinary least squares estimate the same line. Otherwise the weights "
-    "affect which line is fitted, here and in every model of this release with another target or fewer features. "
-    "Predictions do not use weights."
-)
-IN_THE_MIDDLE: Final = (
-    f"For predictions each number is clipped at {MIDDLE:g} released scales from its centre, because more distant rows "
-    "had little weight, and the prediction is clipped to the bounds of the target."
-)
 INVERSE_VARIANCE_WEIGHTS: Final = (
     "Plain standard errors assume that the error variance of a row is proportional to 1 / weight. They are wrong for "
     "sampling weights, which the design must declare as such."
@@ -163,8 +145,8 @@ PENALISED: Final = (
     "The coefficients are shrunk towards 0 for better predictions; they do not estimate the least-squares coefficients."
 )
 REPAIRED: Final = (
-    "Repaired: noise left the sums of products nearly indefinite, so {shift:.6g} was added to their diagonal. Use "
-    "fewer features, more rows or a larger epsilon to avoid this."
+    "Repaired: noise left the sums of products nearly indefinite, so {shift:.6g} was added to their diagonal. To avoid "
+    f"this, {MORE}."
 )
 ROBUST: Final = (
     "Standard errors are robust ({kind}) to unequal variances. They come from residuals{times} clipped at {bound:.4g}; "
@@ -174,6 +156,10 @@ CLUSTERED: Final = (
     "Standard errors are clustered by {id!r} (with the factor {factor}): errors of one individual may be correlated "
     "and have unequal variances. They come from residuals{times} clipped at {bound:.4g}; if many residuals are larger, "
     "the standard errors are too small."
+)
+ROBUST_SCORES: Final = (
+    "Standard errors are robust ({kind}) to unequal variances. They come from the products of the scores of the pilot "
+    "line; what columns that the model leaves out add to the residuals is treated as equally variable in all rows."
 )
 GAUSSIAN_ROWS: Final = (
     "The interval for R^2 assumes Gaussian rows; with skewed or heavy-tailed columns it is too narrow."
@@ -201,7 +187,12 @@ def page_notes(fit: Fit, level: float) -> list[str]:
 def model_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
     """Return notes on how rows were processed, on the penalty and on the type of standard errors."""
     release, model = fit.release, fit.model
-    out = [clipping_note(release, model), private_bounds_note(release, model), unsettled_bounds(release, model)]
+    out = [
+        advice(fit, level),
+        clipping_note(release, model),
+        private_bounds_note(release, model),
+        unsettled_bounds(release, model),
+    ]
     out += radius_notes(fit)
     if fit.fitted_inside:
         out += [
@@ -212,21 +203,15 @@ def model_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
             noise_dominates(release),
         ]
     else:
-        if release.staged is not None:
-            out.append(clipped_scores_note(fit))
-        elif release.scaling is None:
-            out.append(bunching_text(release, model))
-        else:
-            out += [WEIGHTED, target_clipping_note(release, model), clipped_target(release, model)]
+        out += [clipped_scores_note(fit), long_tail(release), distant_rows(release)]
+        out.append(bunching_text(release, model))
         out.append(_weights_note(release))
     if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty in ("lasso", "bayes")):
         out.append(PENALISED)
-    if release.scaling is not None and fit.penalty == "bayes":
-        out.append(IN_THE_MIDDLE)
     if fit.repair > 0:
         out.append(REPAIRED.format(shift=fit.repair))
     if fit.is_robust:
-        template = CLUSTERED if has_clusters(release) else ROBUST
+        template = CLUSTERED if has_clusters(release) else ROBUST if release.staged is None else ROBUST_SCORES
         facts = {"kind": fit.cov_type, "id": release.design.unit.id, "bound": residual_bound(fit)}
         facts["factor"] = "n / (n - k)" if release.units_public is None else "G / (G - 1) (n - 1) / (n - k)"
         facts["times"] = "" if release.design.weights is None else ", multiplied by weight / largest weight and"
@@ -265,7 +250,9 @@ def _wider_rsquared(fit: Fit) -> str:
         return ""
     if release.residuals is not None and release.residuals.ratio is not None:
         return " A robust fit of the full model gives a wider interval."
-    return Message(" A release with ", Option("robust", True), " gives a wider interval.")
+    return Message(
+        " A release with ", Option("mechanism", "gaussian"), " and ", Option("robust", True), " gives a wider interval."
+    )
 
 
 def radius_notes(fit: Fit) -> list[str]:

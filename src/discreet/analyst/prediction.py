@@ -14,7 +14,6 @@ from discreet.analyst.confidence_sets import ConfidenceSet, KindArray, NotEstima
 from discreet.analyst.equations.normal import Units
 from discreet.analyst.inference.contrasts import NOTHING_VARIES, UNBOUNDED
 from discreet.analyst.inference.score import ContrastTerms, ScoreInference, contrast_terms, fieller_sets
-from discreet.analyst.solvers.penalised import MIDDLE, Penalty
 from discreet.analyst.values import NothingExcluded
 from discreet.design.columns import Identifier, Numeric
 from discreet.design.declarations import completed, needed
@@ -31,7 +30,6 @@ from discreet.text import aligned, html_table
 if TYPE_CHECKING:
     from pyarrow import Table
 
-    from discreet.releases.fields import ScalingPart
     from discreet.releases.release import Release
 
 # -- prediction --------------------------------------------------------------------------------------------------------
@@ -48,27 +46,13 @@ class Limits:
     target: tuple[float, float]
 
     @classmethod
-    def of(cls, release: Release, model: SubModel, penalty: Penalty) -> Limits | None:
-        """Return the limits of a release that clips more narrowly than the declared bounds, or None for other releases.
-
-        `bayes` predictions from privately scaled rows are clipped, because rows far from the centre had small weights
-        and errors of the slopes matter most there.
-        """
+    def of(cls, release: Release, model: SubModel) -> Limits | None:
+        """Return the limits of a release that clips more narrowly than the declared bounds, or None for others."""
         target = release.design.columns[model.target]
         bounds = target.bounds if isinstance(target, Numeric) else (0.0, 1.0)
         if release.coefficients is not None and release.coefficients.ranges:
             return cls(release.coefficients.ranges, bounds)
-        if release.scaling is not None and penalty == "bayes":
-            return cls(tuple(_middle(release.scaling, position) for position in model.positions), bounds)
         return None
-
-
-def _middle(scaling: ScalingPart, position: int) -> tuple[float, float]:
-    """Return the clipping range of a released column in scaled units. The last column is the target."""
-    centre, width = scaling.target_centre, scaling.target_bound
-    if position <= len(scaling.centres):
-        centre, width = scaling.centres[position - 1], MIDDLE * scaling.scales[position - 1]
-    return max(centre - width, -1.0), min(centre + width, 1.0)
 
 
 def predict_frame(

@@ -59,11 +59,9 @@ def residual_plan(release: Release, bound: float | None = None, columns: Sequenc
     bound = bound if target == release.design.target else None
     count, total = float(release.moments[0, 0]), float(release.moments[0, -1])
     widest = max(_SMALLEST_BOUND, min(WIDEST_BOUND, _DEVIATIONS * math.sqrt(variance)))
-    # for weighted rows, convert from the released units: the radius for regressors, the target's bound for the target
-    radius, unit = (1.0, 1.0) if release.scaling is None else (release.scaling.radius, release.scaling.target_bound)
     return ResidualPlan(
-        coefficients=tuple((radius * model.scaled_coefficients).tolist()),
-        bound=widest if bound is None else min(bound / unit, _WIDEST_DECLARED),
+        coefficients=tuple(model.scaled_coefficients.tolist()),
+        bound=widest if bound is None else min(bound, _WIDEST_DECLARED),
         ratio=ratio,
         mean=min(1.0, max(-1.0, total / count)) if count > 0 else 0.0,
         ratio_bound=max(_SMALLEST_BOUND**2, min(WIDEST_BOUND, _VARIANCES * variance)),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.analyst.confidence_sets import NotEstimableError, mapped
+from discreet.analyst.confidence_sets import MORE, NotEstimableError, mapped
 from discreet.analyst.equations.fit_inputs import ErrorBasis
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.inference.contrasts import in_double
@@ -30,16 +30,10 @@ NO_SLOPES: Final = NotEstimable("the model has only an intercept and no slope to
 PENALISED: Final = NotEstimable(
     Message("sums of squares and likelihoods need a fit without a penalty; ", SetOption("penalty", "none"))
 )
-WEIGHTED: Final = NotEstimable(
-    "private scaling weighted the rows, so their sums of squares and likelihoods would not describe the original rows; "
-    'make a release with scaling "declared"'
-)
 WEIGHTS: Final = NotEstimable(
     "sums of squares and likelihoods are defined only for rows without weights; compare nested models by their tests"
 )
-INDEFINITE: Final = NotEstimable(
-    "the released sums of products are not positive definite; use fewer features, more rows or a larger epsilon"
-)
+INDEFINITE: Final = NotEstimable(f"the released sums of products are not positive definite; {MORE}")
 NO_SUMS: Final = NotEstimable("the release contains the coefficients of one model and no sums of products")
 
 
@@ -250,6 +244,4 @@ def _refusal(basis: ErrorBasis) -> NotEstimable | None:
     """Return the reason why the fit has no sums of squares of ordinary least squares, or None if it has them."""
     if basis.penalty_diagonal.any():
         return PENALISED
-    if basis.equations.weights:
-        return WEIGHTS
-    return WEIGHTED if basis.equations.weighted else None
+    return WEIGHTS if basis.equations.weights else None

@@ -36,7 +36,7 @@ from discreet.errors import GuardStop, PrivacyNotice
 from discreet.exact.arrays import FloatArray
 from discreet.mechanisms.protocol import with_curve
 from discreet.mechanisms.registry import HOMES, mechanism_named
-from discreet.options import ReleaseOptions, RobustErrors, Scaling
+from discreet.options import ReleaseOptions, RobustErrors
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Loss, SpendReceipt, SpendRequest, untracked
@@ -52,9 +52,9 @@ from discreet.workflow import release
 class MechanismEntry:
     """Mechanism to audit, with its public settings.
 
-    The `settings` make draws cheap; the same code runs under any settings. `robust`, `clip_counts`, `guard` and
-    `scaling` are options of `discreet.release`. With `further`, residual sums are also released for additional models.
-    With `weights`, an extra column holds row weights. With `estimator`, releases are made by
+    The `settings` make draws cheap; the same code runs under any settings. `robust`, `clip_counts` and `guard` are
+    options of `discreet.release`. With `further`, residual sums are also released for additional models. With
+    `weights`, an extra column holds row weights. With `estimator`, releases are made by
     `discreet.PrivateLinearRegression`. `most_draws` limits the number of draws for each table.
     """
 
@@ -66,7 +66,6 @@ class MechanismEntry:
     further: bool = False
     clip_counts: bool = False
     guard: bool = False
-    scaling: Scaling = "declared"
     weights: bool = False
     estimator: bool = False
     most_draws: int = 10_000
@@ -93,7 +92,6 @@ class MechanismEntry:
             settings=self.settings,
             robust=RobustErrors(models=models) if self.further else self.robust,
             clip_counts=self.clip_counts,
-            scaling=self.scaling,
             guard=self.guard,
         )
 
@@ -105,7 +103,7 @@ class MechanismEntry:
         """
         if design.radius is not None and mechanism_named(self.mechanism).info.domain == "box":
             return False
-        if self.scaling == "private" and (design.radius is not None or not design.intercept):
+        if self.mechanism == "staged" and self.robust and design.unit.max_rows > 1:
             return False
         if self.estimator and not (design.radius is None and isinstance(design.columns[design.target], Numeric)):
             return False
@@ -151,10 +149,10 @@ _VARIANTS: Final = (
     ),
     MechanismEntry("gaussian robust", "gaussian", _DELTA, robust=True, most_draws=2000),
     MechanismEntry("gaussian robust models", "gaussian", _DELTA, robust=True, further=True, most_draws=200),
+    MechanismEntry("staged robust", "staged", _DELTA, robust=True, most_draws=1000),
     MechanismEntry("gaussian clip counts", "gaussian", _DELTA, clip_counts=True, most_draws=5000),
     MechanismEntry("laplace clip counts", "laplace", 0.0, clip_counts=True, most_draws=5000),
     MechanismEntry("gaussian guard", "gaussian", _DELTA, guard=True, most_draws=5000),
-    MechanismEntry("gaussian scaled", "gaussian", _DELTA, scaling="private", most_draws=500),
     MechanismEntry("laplace guard", "laplace", 0.0, guard=True, most_draws=5000),
     MechanismEntry("gaussian weights", "gaussian", _DELTA, weights=True, most_draws=2000),
 )

@@ -19,10 +19,11 @@ from scipy.special import ndtr
 from discreet.accounting.chi_square import best_share, proved_delta, served_epsilon
 from discreet.accounting.fitted_models import HUBER, threshold_steps
 from discreet.accounting.moment_queries import EIGENVALUE
-from discreet.accounting.noise_distribution import CLIPPED, GUARD, entry_blocks, is_privately_scaled
+from discreet.accounting.noise_distribution import GUARD, entry_blocks
 from discreet.audit.judging import Claim
 from discreet.audit.runs import ExactLoss, SyntheticRows, one_run
 from discreet.curator.sums.gram import Sums, Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.errors import UnsupportedError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.linear import pairs as places
@@ -324,12 +325,7 @@ def exact_loss(
 def is_replayed(request: ReleaseRequest) -> bool:
     """Return whether the loss must be computed by a replay, because more than the requested sums is released."""
     separate = (*COMPARED, "objective", "wishart")
-    return request.mechanism.name not in separate or has_weighted_rows(request)
-
-
-def has_weighted_rows(request: ReleaseRequest) -> bool:
-    """Return whether rows have weights, which the design declares or private scaling computes."""
-    return request.design.weights is not None or is_privately_scaled(request.distribution)
+    return request.mechanism.name not in separate or request.design.weights is not None
 
 
 def run_of(request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler) -> list[Answers]:
@@ -369,18 +365,20 @@ def pass_changes(
         yield from _residuals(request, left.on_grid(unit), right.on_grid(unit))
         return
     if step == 0:
-        yield from _counts(request, GUARD, left.fitting, right.fitting)
+        yield from _counts(request, GUARD, left.counts, right.counts)
     yield from compared(request, step, left.on_grid(unit), right.on_grid(unit))
     if step == 0:
-        yield from _counts(request, CLIPPED, left.clipped, right.clipped)
+        for block in left.counts.by_block:
+            if block != GUARD:
+                yield from _counts(request, block, left.counts, right.counts)
 
 
-def _counts(request: ReleaseRequest, block: str, left: Values, right: Values) -> Changes:
+def _counts(request: ReleaseRequest, block: str, left: RowCounts, right: RowCounts) -> Changes:
     """Yield the changes of the counts in a block, if the release contains this block."""
     if block in request.distribution.sigma:
         yield from (
             ((a - b) * request.distribution.unit, request.distribution.sigma[block])
-            for a, b in zip(left, right, strict=True)
+            for a, b in zip(left.by_block[block], right.by_block[block], strict=True)
         )
 
 

@@ -30,7 +30,7 @@ LOCKSTEP_RUNS: Final = 20
 _FEW_RUNS: Final = 3
 # rows of the unrelated table; a prime, so that no two columns are equal
 _ROWS: Final = 11
-# added to the counts of clipped rows and of rows outside the domain in the unrelated table
+# added to every count that noise protects in the unrelated table
 _EXTRA_COUNT: Final = 3
 # noise that is not added number by number: a selection draws a random number of variates, k-norm uses uniform bits
 _NOT_ADDED: Final = ("frank-wolfe", "k-norm")
@@ -179,9 +179,7 @@ class _Second(_Variates):
         self._strayed += self._not_drawn()
         self._pass, self._index = self._pass + 1, 0
         totals = self._rows.sums(sums)
-        totals += Totals(
-            (0,) * len(totals.values), totals.unit, 0, (_EXTRA_COUNT,) * len(totals.clipped), (0, _EXTRA_COUNT)
-        )
+        totals = Totals(totals.values, totals.unit, totals.counts.raised(_EXTRA_COUNT), totals.cells)
         first_totals = self._first.totals[self._pass]
         residuals = isinstance(sums, ResidualPass)
         self._shifts = list(

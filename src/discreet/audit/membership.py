@@ -17,6 +17,7 @@ from discreet.audit.membership_result import NOT_PRIVATE, Attack, MembershipResu
 from discreet.audit.pairs import corner_pairs
 from discreet.audit.runs import PooledSampler, SyntheticRows
 from discreet.curator.sums.gram import ExactGram, Totals, chunk_rows
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.datasets.tables import Dataset, census2000
 from discreet.errors import OptionError, UnsupportedError
 from discreet.exact.arrays import FloatArray, one_blas_thread
@@ -58,7 +59,7 @@ class Target:
             gram.add(self.others[:, start : start + step])
         if with_row:
             gram.add(self.row)
-        return Totals(gram.totals(), gram.unit, self.others.shape[1] + with_row)
+        return Totals(gram.totals(), gram.unit, RowCounts(self.others.shape[1] + with_row))
 
 
 def targets(dataset: Dataset, request: ReleaseRequest) -> tuple[Target, Target]:

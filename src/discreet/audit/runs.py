@@ -17,14 +17,14 @@ from discreet.accounting.noise_distribution import (
     GUARD,
     GUARD_COUNTS,
     entry_blocks,
-    is_privately_scaled,
 )
-from discreet.accounting.privacy_maps import MOMENTS
+from discreet.accounting.settings import MOMENTS
 from discreet.accounting.staged_queries import is_staged
 from discreet.audit.judging import Claim
 from discreet.audit.noise_tests import Check, bits_check, distribution_check, integer_check
 from discreet.curator.rows import row_size
-from discreet.curator.sums.gram import CellSums, ExactGram, IndividualSums, MadeAnew, RecodedSums, Sums, Totals
+from discreet.curator.summing import totals_of
+from discreet.curator.sums.gram import ExactGram, IndividualSums, MadeAnew, RecodedSums, Sums, Totals
 from discreet.curator.table import accumulate
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
@@ -125,9 +125,7 @@ class SyntheticRows:
                 sums.add(rows)
             elif len(self._starts):
                 sums.add_persons(rows, self._starts)
-            cells = sums.cells() if isinstance(sums, CellSums) else None
-            read_as = self._read
-            return Totals(sums.totals(), sums.unit, read_as.count, read_as.clipped, read_as.fitting, cells)
+            return totals_of(sums, self._read.counts)
 
         return read
 
@@ -158,8 +156,7 @@ class _StoredRows(MadeAnew):
 
 # fields of a release file that contain or depend on noisy numbers; all others must be equal for every table
 NOISY: Final = (
-    "totals", "scalars", "clip_counts", "coefficients", "residuals", "guard", "discovery", "scaling", "staged",
-    "digest",
+    "totals", "scalars", "clip_counts", "coefficients", "residuals", "guard", "discovery", "staged", "digest",
 )  # fmt: skip
 
 
@@ -170,7 +167,11 @@ def one_run(request: ReleaseRequest, sampler: Sampler, read: Callable[[Sums], To
     """
     passes = request.mechanism.passes(request.context(sampler))
     first = read(next(passes))
-    counts = guard_counts(first.fitting, request.distribution, sampler) if GUARD in request.distribution.sigma else None
+    counts = (
+        guard_counts(first.counts.fitting, request.distribution, sampler)
+        if GUARD in request.distribution.sigma
+        else None
+    )
     if counts is not None and stops(counts, request.distribution):
         return [float(counts.fitting), float(counts.other)]
     published = run_passes(passes, first, read)
@@ -187,10 +188,6 @@ def published_numbers(published: Published) -> list[float]:
     if isinstance(published, NoisyMoments):
         released = [total for total in published.totals if total is not None]
         numbers = [float(value) for value in (*released, *published.scalars.values(), *published.clipped)]
-        scaling = published.scaling
-        if scaling is not None:
-            numbers += [*scaling.centres, *scaling.scales, scaling.radius, scaling.target_centre, scaling.target_bound]
-            numbers += map(float, (*scaling.fourth, *scaling.target_clipped))
         if published.staged is not None:
             numbers += _staged_numbers(published.staged)
         return numbers
@@ -201,7 +198,7 @@ def _staged_numbers(part: StagedPart) -> list[float]:
     """Return all numbers that `staged` publishes in addition to its sums."""
     bounds = part.target_centre, part.radius, part.missing, part.score_bound, part.residual_bound
     whitening = (value for row in part.whitening for value in row)
-    counts = map(float, (*part.norms, *part.score_norms))
+    counts = map(float, (*part.norms, *part.score_norms, *part.score_products))
     return [*part.centres, *part.scales, *bounds, *part.line, *whitening, *counts]
 
 
@@ -214,9 +211,7 @@ def release_numbers(made: Release) -> list[float]:
     if made.coefficients is not None:
         numbers += published_numbers(made.coefficients)
     else:
-        numbers += published_numbers(
-            NoisyMoments(made.totals, made.scalars, tuple(made.clipped.values()), made.scaling, made.staged)
-        )
+        numbers += published_numbers(NoisyMoments(made.totals, made.scalars, tuple(made.clipped.values()), made.staged))
     residuals = made.residuals
     if residuals is not None:
         for model in (residuals, *residuals.further):
@@ -338,12 +333,7 @@ def noise_checks(
             ),
         )
     # sums of weighted rows have steps that are too fine for doubles; a replay tests them instead
-    if (
-        request.mechanism.name not in MOMENTS
-        or request.design.weights is not None
-        or is_privately_scaled(request.distribution)
-        or is_staged(request.distribution)
-    ):
+    if request.mechanism.name not in MOMENTS or request.design.weights is not None or is_staged(request.distribution):
         return ()
     if GUARD in request.distribution.sigma:
         # skip the guard's counts, which come first, and the releases that the guard stopped

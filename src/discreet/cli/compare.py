@@ -51,7 +51,8 @@ def print_comparison(compared: ModelComparison) -> None:
     print_table(f"Models of {compared.target}", headers, rows)
     for one in compared.nested:
         say(labelled("Nested", nested_line(compared, one), LABEL))
-    say(labelled("Note", POST_PROCESSING, LABEL))
+    for note in filter(None, (compared.estimated, POST_PROCESSING)):
+        say(labelled("Note", note, LABEL))
     if any(one.repaired for one in compared.models):
         repaired = ", ".join(one.terms for one in compared.models if one.repaired)
         say(labelled("Note", f"Repaired, because the noise outweighs the signal: {repaired}.", LABEL))

@@ -58,7 +58,7 @@ def command(session: Session, output: str) -> None:
     say(f"{_INDENT}{by_hand['plan']}\n")
     plan_ahead(session, dataset, folder / PLAN)
 
-    heading(4, f"Release noisy sums of products, spending epsilon {EPSILON:g} and delta {DELTA:g}: {folder / RELEASE}")
+    heading(4, f"Release noisy sums, spending epsilon {EPSILON:g} and delta {DELTA:g}: {folder / RELEASE}")
     say(f"{_INDENT}{by_hand['release']}\n")
     made = publish(session, dataset, folder)
 

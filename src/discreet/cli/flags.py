@@ -32,6 +32,7 @@ _COMMANDS: Final = {
     "discreet.fit": "discreet fit",
     "discreet.merge": "discreet merge",
     "discreet.part": "discreet part",
+    "discreet.plan": "discreet plan",
 }
 
 

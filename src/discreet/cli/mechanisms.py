@@ -23,7 +23,8 @@ FIGURES: Final = (
     "and 20 regressors; figures for different statistics cannot be compared"
 )
 _AUTO: Final = (
-    "gaussian if delta is above 0; otherwise laplace or k-norm, whichever has the smaller predicted error. The "
+    "With delta above 0: staged, or gaussian if the release has weights, clip counts, clustered standard errors or a "
+    "declared radius. Without delta: laplace or k-norm, whichever has the smaller predicted error. The "
     "scikit-learn estimator is for predictions and selects refined if delta is above 0 and no option requires "
     "moments"
 )

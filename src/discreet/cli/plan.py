@@ -101,6 +101,8 @@ def _print_reasons(made: Plan, which: str = "") -> None:
             by_reason.setdefault(one.reason, []).append(one.name)
     for reason, names in by_reason.items():
         say(f"Not estimable{which} ({', '.join(names)}): {reason}")
+    if made.one_pass_note:
+        say(made.one_pass_note)
 
 
 def _print_assumptions(made: Plan) -> None:
@@ -235,10 +237,14 @@ def command(
     keywords |= {name: number(name, text) for name, text in numbers.items() if text is not None}
     count = number("rows", rows, "50000 or 5e4")
     made = plan(design, rows=count, epsilon=budget[0], delta=budget[1], **keywords)
+
+    def planned(epsilon: float) -> Plan:
+        return made if epsilon == budget[0] else plan(design, rows=count, epsilon=epsilon, delta=budget[1], **keywords)
+
     with warnings.catch_warnings():
         # a table over several budgets recommends none, so no notice is needed
         warnings.simplefilter("ignore", PrivacyNotice)
-        over = list(_over_epsilon(lambda e: plan(design, rows=count, epsilon=e, delta=budget[1], **keywords)))
+        over = list(_over_epsilon(planned))
     answers: dict[str, float | None] = {}
     if coefficient is not None and width is not None:
         target = number("width", width)
@@ -258,10 +264,11 @@ def command(
     print_plan(f"Expected at epsilon {budget[0]:g}, about {count:,.0f} rows{which}, mechanism {made.mechanism}", made)
     print_over(over, made)
     if options.robust_errors is not None:
-        named = "".join(f", {model!r}" for model in options.robust_errors.models)
+        named = ", ".join(["the full model", *map(repr, options.robust_errors.models)])
+        served = "every model of the target" if made.mechanism == "staged" else named
         say(
-            f"The release would also have robust standard errors of the full model{named}; the widths above are for "
-            "plain standard errors."
+            f"The release would also have robust standard errors of {served}; the widths above are for plain standard "
+            "errors."
         )
     for name, answer in answers.items():
         found = "not attainable" if answer is None else _three_digits(answer)
@@ -297,13 +304,11 @@ def _second(path: str, budget: tuple[float, float], level: float, options: Relea
     from discreet.releases.release import Release
 
     keywords = options.keywords()
-    for name, usual in (("scaling", "declared"), ("grid_bits", DEFAULT_GRID_BITS)):
-        if keywords.pop(name) != usual:
-            option = f"--{name.replace('_', '-')}"
-            raise SpecError(
-                f"{option} cannot be used with --from, because a second release is planned with declared scaling and "
-                f"on the grid of the first; leave out {option}"
-            )
+    if keywords.pop("grid_bits") != DEFAULT_GRID_BITS:
+        raise SpecError(
+            "--grid-bits cannot be used with --from, because a second release is planned on the grid of the first; "
+            "leave out --grid-bits"
+        )
     found = second_release(Release.load(path), epsilon=budget[0], delta=budget[1], level=level, **keywords)
     if as_json:
         say_json({name: plan.to_dict() for name, plan in found._asdict().items()})

@@ -28,12 +28,9 @@ from discreet.errors import AfterSpendError, OptionError, OutputError
 from discreet.ledger.event_log import at
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from discreet.ledger.account import Account
     from discreet.options import ReleaseOptions
     from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest
-    from discreet.releases.fields import NoisyCount
     from discreet.releases.release import Release
     from discreet.tables.csv_format import ReadOptions
 
@@ -243,22 +240,15 @@ def facts(made: Release, output: str) -> dict[str, object]:
         "kind": made.kind,
         "mechanism": made.mechanism,
         "settings": dict(made.settings),
-        "scaling": "declared" if made.scaling is None else "private",
         "calibration": made.noise.calibration,
         "columns": list(made.columns),
         "units_public": made.units_public,
         "count": None if count is None else {"value": count.value, "sd": count.sd},
-        "target_clipping": None if made.target_clipping is None else made.target_clipping.to_dict(),
-        "clip_counts": _plain_counts(made.clip_counts),
-        "guard": _plain_counts(made.guard_counts),
+        "counts": {label: {"count": one.value, "sd": one.sd} for label, one in made.counts.items()},
         "found_bounds": None if made.found_bounds is None else {k: list(v) for k, v in made.found_bounds.items()},
         "anchor": made.anchor,
         "signed": made.signature is not None,
     }
-
-
-def _plain_counts(counts: Mapping[str, NoisyCount] | None) -> dict[str, dict[str, float]] | None:
-    return None if counts is None else {name: {"count": one.value, "sd": one.sd} for name, one in counts.items()}
 
 
 def summary(made: Release, output: str, recorded: str = "") -> str:
@@ -271,16 +261,19 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
     columns = ", ".join(made.columns)
     drawn = sum(scale > 0 for scale in made.noise.steps(len(made.columns)))
     published = f"{drawn} noisy sums of products of the columns {columns}"
-    if made.scaling is not None:
-        published += ", of rows scaled and weighted by released numbers"
+    if made.staged is not None:
+        published = (
+            "noisy sums of products of the regressors and the noisy score of the residuals of a pilot line, from which "
+            f"least squares of any of the columns {columns} follows"
+        )
     if made.design.weights is not None:
         published += f", each row times its weight {made.design.weights}"
     if made.residuals is not None:
         named = "".join(f", {model!r}" for model in made.robust_models)
         models = f" of the full model{named}" if named else ""
         published += f", and from a second pass sums over residuals for robust standard errors{models}"
-    if made.clip_counts is not None:
-        published += f"; noisy counts of clipped rows in {', '.join(made.clip_counts)}"
+    if made.staged is not None and made.staged.score_products:
+        published += ", and noisy sums of products of scores for robust standard errors"
     if made.coefficients is not None:
         published = f"{len(made.coefficients.values)} coefficients of a model of {made.columns[-1]}"
     fields = [
@@ -296,11 +289,9 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
         fields.append(("Count", "no count was released"))
     elif count.sd > 0:
         fields.append(("Count", f"about {round(count.value):,} rows (noisy count, standard deviation {count.sd:.3g})"))
-    guard = made.guard_counts
-    if guard is not None:
-        fit, other = guard["fitting"], guard["other"]
-        found = f"about {round(fit.value):,} rows fit the design and about {round(other.value):,} do not"
-        fields.append(("Guard", f"{found} (noisy counts, standard deviation {fit.sd:.3g})"))
+    counts = [f"{label}: {one.words}" for label, one in made.counts.items() if label != "rows"]
+    if counts:
+        fields.append(("Counts", "; ".join(counts)))
     if made.found_bounds is not None:
         ends = "; ".join(f"{name} {low:g} to {high:g}" for name, (low, high) in made.found_bounds.items())
         fields.append(("Bounds", f"found privately: {ends}; values outside were clipped"))

@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from discreet.errors import DataError
 from discreet.exact.arrays import FloatArray
+from discreet.files import no_room
 
 # -- scratch -----------------------------------------------------------------------------------------------------------
 # Buffered rows stay in memory up to a fixed size. The rest is written to the folder for temporary files (TMPDIR).
@@ -46,12 +47,6 @@ def scratch_folder() -> str:
 
 def _is_text(name: str) -> bool:
     return not any("\ud800" <= sign <= "\udfff" for sign in name)
-
-
-def no_room(reason: str | None = None) -> DataError:
-    """Build the error for rows that cannot be written to the disk."""
-    why = f" ({reason})" if reason else ""
-    return DataError(f"rows could not be stored on disk{why}; free some space, or set TMPDIR to another folder")
 
 
 def no_memory() -> DataError:

@@ -22,6 +22,7 @@ from discreet.curator.rows import digest_kind, row_size
 from discreet.curator.summing import summed, table_rows, totals_of
 from discreet.curator.sums.cell_counts import ClipCounter
 from discreet.curator.sums.gram import IndividualSums, Sums, Totals, chunk_rows
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import DataError
@@ -94,9 +95,9 @@ class PartSums:
     `parts` holds the indices of the parts, so that a missing or repeated part is detected. `digest` is the sum of the
     row digests, or 0 if rows are not digested. The ledger stores only a keyed hash of the digest.
 
-    >>> first = PartSums(Totals((3, -4), 8, 2, (), (2, 0)), 5, (0,))
-    >>> both = first + PartSums.unpacked(PartSums(Totals((1, 1), 8, 1, (), (1, 0)), 6, (1,)).packed())
-    >>> both.totals.values, both.totals.count, both.digest, both.parts
+    >>> first = PartSums(Totals((3, -4), 8, RowCounts(2, (2, 0))), 5, (0,))
+    >>> both = first + PartSums.unpacked(PartSums(Totals((1, 1), 8, RowCounts(1, (1, 0))), 6, (1,)).packed())
+    >>> both.totals.values, both.totals.counts.units, both.digest, both.parts
     ((4, -3), 3, 11, (0, 1))
     """
 
@@ -124,9 +125,7 @@ class PartSums:
         totals, cells = self.totals, self.totals.cells
         head = {
             "unit": totals.unit,
-            "count": totals.count,
-            "clipped": totals.clipped,
-            "fitting": totals.fitting,
+            "counts": totals.counts.packed(),
             "digest": self.digest,
             "parts": self.parts,
             "values": len(totals.values),
@@ -147,8 +146,7 @@ class PartSums:
         )
         shape = head["cells"]
         cells = None if shape is None else np.frombuffer(rest[end:], dtype="<i8").astype(np.int64).reshape(shape)
-        clipped, (fitting, other) = tuple(head["clipped"]), head["fitting"]
-        totals = Totals(values, head["unit"], head["count"], clipped, (fitting, other), cells)
+        totals = Totals(values, head["unit"], RowCounts.unpacked(head["counts"]), cells)
         return cls(totals, head["digest"], head["parts"])
 
     def check_complete(self) -> None:
@@ -404,7 +402,7 @@ class _Capped:
     def part_sums(self, sums: Sums, part: int) -> PartSums:
         """Return the sums together with the counts of rows, of individuals and of clipped cells."""
         clipped = () if self._clips is None else self._clips.totals()
-        totals: Totals = totals_of(sums, self._persons, clipped, (self._fitting, self._other))
+        totals = totals_of(sums, RowCounts(self._persons, (self._fitting, self._other), clipped))
         return PartSums(totals, 0 if self._digest is None else self._digest.total, (part,))
 
 

@@ -21,6 +21,7 @@ from discreet.curator.buffered_rows import KeptParts, KeptRows, PrivateFolder
 from discreet.design.design import Design
 from discreet.errors import DataError, MissingDependencyError
 from discreet.exact.arrays import FloatArray
+from discreet.files import no_room
 from discreet.tables.database import is_interrupt
 
 if TYPE_CHECKING:
@@ -370,7 +371,7 @@ class IndividualCap:
             _raise_alone(KeyboardInterrupt())
         if error is not None and _is_of_duckdb(error):
             # only the disk or the memory can fail here; a fixed message, because DuckDB might quote cells
-            _raise_alone(buffered_rows.no_memory() if _is_short_of_memory(error) else buffered_rows.no_room())
+            _raise_alone(buffered_rows.no_memory() if _is_short_of_memory(error) else no_room())
 
     def add(self, persons: Array, kept: npt.NDArray[np.bool_] | None, grid: FloatArray) -> None:
         """Add a batch of rows.

@@ -20,6 +20,7 @@ from discreet.curator.sums.gram import (
 from discreet.curator.sums.gram import (
     chunk_rows as exact_chunk_rows,
 )
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.columns import Categorical, Column
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
@@ -122,24 +123,23 @@ def summed(
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
     >>> batch = pa.record_batch({"y": [1.0, 1.0], "x": [1.0, 0.5]})
     >>> totals = summed([batch], design, RowDomain.of(design, 8), ExactGram(3, 8))
-    >>> totals.count, [value / totals.unit for value in totals.values]
+    >>> totals.counts.units, [value / totals.unit for value in totals.values]
     (2, [2.0, 1.5, 2.0, 1.25, 1.5, 2.0])
     """
     columns = design.table_columns
     rows = table_rows(design, domain, chunk_rows, sums)
     clips = ClipCounter(design) if clip_counts and not design.searched else None
-    read = fitting = 0
+    counts = RowCounts()
     for batch in batches:
-        read += batch.num_rows
         settled, keep = settle_missing(columns, declared_arrays(batch, columns))
-        fitting += batch.num_rows if keep is None else int(keep.sum())
+        fitting = batch.num_rows if keep is None else int(keep.sum())
+        counts += RowCounts(batch.num_rows, (fitting, batch.num_rows - fitting))
         if clips is not None:
             clips.add(clips.marks(settled))
         for chunk in rows.add(rows.completed(settled)):
             _give(chunk, sums, take)
     _give(rows.rest(), sums, take)
-    clipped = () if clips is None else clips.totals()
-    return totals_of(sums, read, clipped, (fitting, read - fitting))
+    return totals_of(sums, counts if clips is None else counts.replaced(clipped=clips.totals()))
 
 
 def table_rows(design: Design, domain: RowDomain, chunk_rows: int, sums: Sums | None = None) -> Rows:
@@ -155,10 +155,9 @@ def table_rows(design: Design, domain: RowDomain, chunk_rows: int, sums: Sums | 
     return kind(design, domain, at_once(chunk_rows, row_size(design), domain.grid_bits))
 
 
-def totals_of(sums: Sums, count: int, clipped: tuple[int, ...], fitting: tuple[int, int] = (0, 0)) -> Totals:
+def totals_of(sums: Sums, counts: RowCounts) -> Totals:
     """Combine sums and counts into totals."""
-    cells = sums.cells() if isinstance(sums, CellSums) else None
-    return Totals(sums.totals(), sums.unit, count, clipped, fitting, cells)
+    return Totals(sums.totals(), sums.unit, counts, sums.cells() if isinstance(sums, CellSums) else None)
 
 
 def _give(chunk: FloatArray, sums: Sums, take: Callable[[FloatArray], None] | None) -> None:

@@ -17,6 +17,7 @@ from discreet.curator.rows import GridRows, RowDigest, check_known, row_size, se
 from discreet.curator.summing import by_level, summed, table_rows, totals_of
 from discreet.curator.sums.cell_counts import ClipCounter
 from discreet.curator.sums.gram import IndividualSums, RecodedSums, SettledSums, Sums, Totals, chunk_rows, row_products
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.curator.workers import Tick, each_part, shared_out, ticked
 from discreet.design.columns import Identifier
 from discreet.design.design import Design
@@ -43,7 +44,7 @@ class Table:
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
     >>> rows = open_source({"x": [1.0, 0.5], "y": [1.0, 1.0]})
     >>> with Table(rows, design, RowDomain.of(design), ComputeOptions(), again=True) as table:
-    ...     table.sums().count, table.sums().count
+    ...     table.sums().counts.units, table.sums().counts.units
     (2, 2)
     """
 
@@ -69,9 +70,8 @@ class Table:
         self._marks = self._work.marks
         self._digest = RowDigest(design, domain) if digest and self._engine is None else None
         self._row_set = RowSetDigest(design, domain) if digest and self._engine is not None else None
-        self._units = 0
-        self._clipped: tuple[int, ...] | None = None
-        self._fitting = (0, 0)
+        self._counts = RowCounts()
+        self._clips_counted = False
         self._open = ExitStack()
         self._kept: KeptParts | None = None
         self._recoded = False
@@ -114,12 +114,12 @@ class Table:
                 totals = self._counted(self._engine.sum_rows(self._work, gram))
             else:
                 totals = self._sum_source(gram)
-        if self._units == 0 and not self._design.total:
+        if self._counts.units == 0 and not self._design.total:
             raise DataError("the table has no rows")
-        if self._clipped is None:
+        if not self._clips_counted:
             # count clipped rows in the first pass only, because later passes see the same rows
-            self._clipped = totals.clipped
-        return Totals(totals.values, totals.unit, self._units, self._clipped, self._fitting, totals.cells)
+            self._counts, self._clips_counted = self._counts.replaced(clipped=totals.counts.clipped), True
+        return Totals(totals.values, totals.unit, self._counts, totals.cells)
 
     def resolve(self, design: Design) -> None:
         """Encode the buffered cells as rows (1, x, y) on the grid of `design`, which has the estimated bounds."""
@@ -141,7 +141,8 @@ class Table:
         counts = each_part([partial(write, part, anew.own()) for part in settled.parts])
         settled.close()
         self._kept = anew
-        self._clipped = tuple(map(sum, zip(*counts, strict=True)))
+        self._counts = self._counts.replaced(clipped=tuple(map(sum, zip(*counts, strict=True))))
+        self._clips_counted = True
 
     @property
     def _size(self) -> int:
@@ -190,7 +191,7 @@ class Table:
             batches = parts[0].batches(columns, batch_rows)
             found = shared_out(batches, [partial(add, sums=sums) for sums in own], report)
         totals = reduce(add_totals, found)
-        self._units, self._fitting = totals.count, totals.fitting
+        self._counts = totals.counts
         if kept is not None:
             self._kept = kept
             self._options.report_read()
@@ -239,15 +240,14 @@ class Table:
             for chunk in part.chunks():
                 sums.add(counted(chunk))
                 tick()
-        return totals_of(sums, 0, () if clips is None else clips.totals())
+        return totals_of(sums, RowCounts(clipped=() if clips is None else clips.totals()))
 
     def _set_aside_by(self, engine: Engine) -> KeptParts:
         """Buffer the included rows of a table that an engine reads only once."""
         kept = self._new_parts(self._size + self._marks)
-        totals = self._counted(engine.set_aside(self._work, kept.add))
-        if not self._marks:
-            # otherwise clip marks follow the rows and are counted with them
-            self._clipped = totals.clipped
+        self._counted(engine.set_aside(self._work, kept.add))
+        # clip marks that follow the rows are counted with them
+        self._clips_counted = not self._marks
         self._options.report_read()
         if not kept.parts:
             kept.own()
@@ -257,9 +257,9 @@ class Table:
         """Return the totals from an engine, after checking that they include every part once."""
         done.check_complete()
         totals = done.totals
-        self._units, self._fitting = totals.count, totals.fitting
+        self._counts = totals.counts
         if self._row_set is not None:
-            self._row_set.take(done.digest, (totals.count, *totals.fitting))
+            self._row_set.take(done.digest, (totals.counts.units, *totals.counts.fitting))
         return totals
 
     def _set_aside_persons(self) -> KeptParts:
@@ -287,7 +287,7 @@ class Table:
                 cap.add(persons, keep, grid)
                 self._options.report_progress(self._source)
             self._options.report_read()
-            self._units, self._fitting = cap.keep(kept, self._chunk_rows)
+            self._counts = RowCounts(*cap.keep(kept, self._chunk_rows))
         if not kept.parts:
             kept.own()
         return kept

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,14 @@ from discreet.estimator.inputs import (
 from discreet.ledger.account import SESSION, is_worker
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.registry import HOMES, mechanism_named, predicting_mechanism
-from discreet.options import AUTO, DECLARED, DEFAULT_GRID_BITS, ReleaseOptions, RobustErrors, Scaling
+from discreet.options import (
+    ADDITIONS,
+    AUTO,
+    DEFAULT_OPTIONS,
+    ReleaseKeywords,
+    check_keywords,
+    takes_options,
+)
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import ObservedHook, SpendHook, SpendReceipt, SpendRequest, untracked
@@ -58,13 +65,14 @@ _FRESH_NOISE: Final = {
 }
 
 
+@takes_options(after="formula")
 class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Differentially private linear regression with the interface of scikit-learn.
 
     Under the given budget, `fit` publishes either one model for prediction, or noisy moments from which any model can
     be computed. The estimator keeps that release and neither `X` nor `y`. Every `fit` is a new release and spends the
     budget again. A second fit of one estimator, and every fit of a clone (as in `cross_val_score` and `GridSearchCV`),
-    issues a `PrivacyNotice` with the total of all fits of the process. With `mechanism="gaussian"` there are intervals,
+    issues a `PrivacyNotice` with the total of all fits of the process. With `mechanism="staged"` there are intervals,
     and `refit` tries other penalties at no additional privacy cost. The noise has no seed, so there is no
     `random_state`.
 
@@ -103,9 +111,10 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     mechanism
         As in `discreet.release`, except for `auto`. With delta above 0, `auto` means `refined`, which predicts best and
         publishes one model. It means the default of `discreet.release`, which publishes moments, if delta is 0; if
-        `formula`, `penalty`, `strength`, `l1_ratio`, `settings`, `robust`, `scaling` or `clip_counts` are set; or if
-        the model has no intercept and bounds that are not symmetric around 0. The choice does not depend on any cell.
-    settings, robust, clip_counts, scaling, guard, grid_bits, allow_weak_privacy
+        `formula`, `penalty`, `strength`, `l1_ratio` or `settings` are set; if an option adds numbers to the release,
+        as `robust` does; or if the model has no intercept and bounds that are not symmetric around 0. The choice does
+        not depend on any cell.
+    **options
         As in `discreet.release`. A guard needs a ledger.
     dataset
         Name of the data set that the rows belong to. Fits with the same name are added up. Fits without a name are
@@ -154,27 +163,20 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         missing: object = "error",
         design: Design | None = None,
         formula: str | None = None,
-        mechanism: str = AUTO,
-        settings: Mapping[str, object] | None = None,
-        robust: bool | RobustErrors = False,
-        clip_counts: bool = False,
-        scaling: Scaling = DECLARED,
-        guard: bool = False,
-        grid_bits: int = DEFAULT_GRID_BITS,
-        allow_weak_privacy: bool = False,
         dataset: str | None = None,
         ledger: Ledger | str | Path | None = None,
+        **options: Unpack[ReleaseKeywords],
     ) -> None:
+        check_keywords(PrivateLinearRegression, options)
         self.epsilon, self.delta = epsilon, delta
         self.bounds, self.target_bounds = bounds, target_bounds
         self.penalty, self.strength, self.l1_ratio = penalty, strength, l1_ratio
         self.fit_intercept, self.radius = fit_intercept, radius
         self.neighbours, self.missing = neighbours, missing
         self.design, self.formula = design, formula
-        self.mechanism, self.settings, self.robust = mechanism, settings, robust
-        self.clip_counts, self.scaling, self.guard = clip_counts, scaling, guard
-        self.grid_bits, self.allow_weak_privacy = grid_bits, allow_weak_privacy
         self.dataset, self.ledger = dataset, ledger
+        for name, default in DEFAULT_OPTIONS.keywords().items():
+            setattr(self, name, options.get(name, default))
 
     def fit(self, X: object, y: object, **refused: object) -> Self:
         """Make one release of the rows and fit the model to it. Every call spends the budget.
@@ -337,8 +339,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         model_options = (self.penalty, self.strength, self.l1_ratio, self.formula)
         if not isinstance(self.mechanism, str):
             raise OptionError.unknown_name("mechanism", self.mechanism, (AUTO, *HOMES), option="mechanism")
-        plain = isinstance(self.scaling, str) and self.scaling == DECLARED
-        plain = plain and self.clip_counts is False and self.robust is False
+        plain = all(getattr(self, name) is False for name in ADDITIONS)
         unset = self.settings is None or (isinstance(self.settings, Mapping) and not self.settings)
         if self.mechanism == AUTO and all(option is None for option in model_options) and plain and unset:
             return predicting_mechanism(design, self.delta)
@@ -346,7 +347,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
 
     def _options(self) -> dict[str, Any]:
         """Return the parameters that are options of a release."""
-        return {option.name: getattr(self, option.name) for option in fields(ReleaseOptions)}
+        return {name: getattr(self, name) for name in DEFAULT_OPTIONS.keywords()}
 
     def _asked(self) -> dict[str, Any]:
         """Return the parameters that are options of a fit."""

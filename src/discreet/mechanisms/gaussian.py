@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Final, Literal
 
+from discreet.accounting.curator_shares import HONEST, PERSON_PARTS, check_share, share_steps
 from discreet.accounting.moment_queries import gaussian_queries
 from discreet.accounting.noise_distribution import (
     CLIPPED,
@@ -23,7 +24,6 @@ from discreet.accounting.noise_distribution import (
     NoiseDistribution,
     Settings,
 )
-from discreet.accounting.noise_shares import HONEST, PERSON_PARTS, check_share, share_steps
 from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.queries import GramQuery, MomentsQuery, VectorQuery
 from discreet.curator.sums.gram import ExactGram, Totals, row_products
@@ -156,8 +156,8 @@ class GaussianMoments:
             return weighted_moments(totals, design, distribution, sampler)
         moments = yield ExactGram(size, context.domain.grid_bits)
         noisy = self.randomise(moments, distribution, sampler)
-        noise = sampler.draw([distribution.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
-        return NoisyMoments(noisy, clipped=on_product_grid(moments.clipped, noise, distribution))
+        noise = sampler.draw([distribution.sigma[CLIPPED]] * len(moments.counts.clipped)) if self.clip_counts else ()
+        return NoisyMoments(noisy, clipped=on_product_grid(moments.counts.clipped, noise, distribution))
 
     def randomise(self, moments: Totals, distribution: NoiseDistribution, sampler: Sampler) -> tuple[int, ...]:
         """Add an independent noise variate to each exact total, in unbounded integers.

@@ -60,11 +60,11 @@ class LaplaceMoments:
         moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
         totals = noisy_totals(moments, context.distribution, context.sampler)
         noise = (
-            context.sampler.laplace([context.distribution.sigma[CLIPPED]] * len(moments.clipped))
+            context.sampler.laplace([context.distribution.sigma[CLIPPED]] * len(moments.counts.clipped))
             if self.clip_counts
             else ()
         )
-        return NoisyMoments(totals, clipped=on_product_grid(moments.clipped, noise, context.distribution))
+        return NoisyMoments(totals, clipped=on_product_grid(moments.counts.clipped, noise, context.distribution))
 
 
 def block_costs(columns: int) -> dict[str, float]:

@@ -16,7 +16,7 @@ from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian_dp import rho_from
 from discreet.privacy.guarantee import Guarantee, sentence_of
 from discreet.privacy.lattice import lattice_curve
-from discreet.releases.fields import Coefficients, ScalingPart, StagedPart
+from discreet.releases.fields import Coefficients, StagedPart
 from discreet.tables.frames import Origin
 
 # -- protocol ----------------------------------------------------------------------------------------------------------
@@ -93,8 +93,6 @@ class NoisyMoments:
     scalars: Mapping[str, int] = field(default_factory=dict)
     # noisy numbers of clipped rows in the order of `Design.clippable`, if requested
     clipped: tuple[int, ...] = ()
-    # released centres, scales and radius, with private scaling
-    scaling: ScalingPart | None = None
     # numbers that define the sums of `staged`
     staged: StagedPart | None = None
 

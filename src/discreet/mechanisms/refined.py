@@ -13,7 +13,7 @@ import numpy as np
 from discreet.accounting.noise_distribution import NoiseDistribution, Settings
 from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.queries import Query, blocks_of
-from discreet.accounting.scaling import (
+from discreet.accounting.search_queries import (
     LAST,
     RADIUS_QUANTILE,
     STEPS,
@@ -38,8 +38,7 @@ from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.linear import pairs, position, symmetric
 from discreet.mechanisms.calibration import Share, queries_distribution
-from discreet.mechanisms.irls import fitted_indices
-from discreet.mechanisms.private_scaling import (
+from discreet.mechanisms.column_search import (
     TargetScale,
     columns_centred,
     columns_scaled,
@@ -48,9 +47,10 @@ from discreet.mechanisms.private_scaling import (
     search,
     target_centred,
 )
-from discreet.mechanisms.private_scaling import (
+from discreet.mechanisms.column_search import (
     quantile_in_steps as in_steps,
 )
+from discreet.mechanisms.irls import fitted_indices
 from discreet.mechanisms.protocol import MechanismInfo, Passes, RunContext
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases.fields import Coefficients

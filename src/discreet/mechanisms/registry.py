@@ -13,23 +13,30 @@ from typing import Final, cast, get_args
 import numpy as np
 
 from discreet.accounting.noise_distribution import NoiseDistribution, Settings
-from discreet.accounting.privacy_maps import MAPS
-from discreet.accounting.settings import Setting, checked_settings
+from discreet.accounting.settings import MECHANISMS, Setting, checked_settings
 from discreet.design.design import SAMPLING, Design
 from discreet.design.domain import RowDomain
 from discreet.design.model_columns import declared_models
 from discreet.errors import GridTooFineError, SpecError, UnsupportedError
 from discreet.mechanisms.gaussian import GaussianMoments
 from discreet.mechanisms.protocol import Mechanism
-from discreet.options import AUTO, DEFAULT_OPTIONS, MIN_GRID_BITS, PRIVATE, ReleaseOptions
+from discreet.options import (
+    AUTO,
+    DEFAULT_MECHANISM,
+    DEFAULT_OPTIONS,
+    MIN_GRID_BITS,
+    ONE_PASS,
+    ReleaseOptions,
+    RobustErrors,
+)
 from discreet.privacy.budget import Neighbours, PrivacyBudget, PrivacyUnit
-from discreet.wording import Message, Option
+from discreet.wording import LeaveOut, Message, Option
 
 # -- registry ----------------------------------------------------------------------------------------------------------
 # All mechanisms by name. Their modules are imported on first use.
 
 # names of all mechanisms; the module of that name defines `MECHANISM`
-HOMES: Final = tuple(MAPS)
+HOMES: Final = tuple(MECHANISMS)
 
 # published methods that are not offered, with the reason and an alternative
 NOT_OFFERED: Final[Mapping[str, str]] = MappingProxyType({
@@ -71,10 +78,11 @@ _SAY_WHY: Final = ("wishart",)
 def chosen_mechanism(
     design: Design, budget: PrivacyBudget, options: ReleaseOptions = DEFAULT_OPTIONS
 ) -> tuple[Mechanism, Settings, NoiseDistribution]:
-    """Return the mechanism for these options with its settings and noise. `auto` selects the least predicted error.
+    """Return the mechanism for these options with its settings and noise.
 
-    Only `gaussian` supports robust standard errors and private scaling. Clip counts need a mechanism whose
-    `MechanismInfo` has `clip_counts`.
+    With delta, `auto` selects `staged`, or `gaussian` where `staged` does not support an option or the design. Without
+    delta it selects the least predicted error. Only `gaussian` supports weights, and only `gaussian` and `staged`
+    support robust standard errors. Clip counts need a mechanism whose `MechanismInfo` has `clip_counts`.
     """
     name, settings, domain = options.mechanism, options.settings, RowDomain.of(design, options.grid_bits)
     if not isinstance(name, str):
@@ -84,34 +92,31 @@ def chosen_mechanism(
     if design.weights is not None:
         _check_weighted(design, budget, options)
         return _prepared(GaussianMoments(robust=robust, models=models), design, domain, budget, settings)
-    if options.scaling == PRIVATE:
-        if name not in (AUTO, "gaussian"):
-            raise SpecError(f'scaling "private" needs mechanism="gaussian", got mechanism={name!r}')
-        if _without_delta(budget):
-            raise SpecError('scaling "private" needs delta above 0, for instance delta = 1e-6; got delta = 0')
-        if options.clip_counts:
-            raise SpecError('scaling "private" takes no clip_counts; leave out clip_counts, or use scaling="declared"')
-        if models:
-            raise SpecError(
-                'robust standard errors for additional models need scaling "declared", got scaling "private"; leave '
-                'out the additional models, or use scaling "declared"'
-            )
-        from discreet.mechanisms.private_scaling import ScaledMoments
-
-        return _prepared(ScaledMoments(robust=robust), design, domain, budget, settings)
     if robust:
-        if name not in (AUTO, "gaussian"):
-            raise SpecError(f"robust standard errors need the mechanism 'gaussian', got {name!r}")
+        if name not in (AUTO, "gaussian", "staged"):
+            raise SpecError(f"robust standard errors need the mechanism 'gaussian' or 'staged', got {name!r}")
         if _without_delta(budget):
             raise SpecError("robust standard errors need delta above 0, for instance delta = 1e-6; got delta = 0")
-        return _prepared(GaussianMoments(True, options.clip_counts, models), design, domain, budget, settings)
+        if name == "gaussian" or (name == AUTO and not _staged_is_robust(design, options)):
+            return _prepared(GaussianMoments(True, options.clip_counts, models), design, domain, budget, settings)
+        return _prepared(_robust_staged(design, budget, options), design, domain, budget, settings)
     if options.clip_counts:
         return _prepared(_counting(name, budget), design, domain, budget, settings)
     if name != AUTO:
         return _prepared(mechanism_named(name), design, domain, budget, settings)
-    candidates = _PURE if budget.delta == 0 else ("gaussian",)
+    candidates = _PURE if budget.delta == 0 else (_with_delta(design),)
     prepared = [_prepared(mechanism_named(candidate), design, domain, budget, settings) for candidate in candidates]
     return min(prepared, key=lambda each: predicted_error(each[2], len(design.released)))
+
+
+def _with_delta(design: Design) -> str:
+    """Return the mechanism that `auto` selects with delta above 0 and no option that needs `gaussian`.
+
+    >>> columns = {"y": (0, 1), "x": (0, 1)}
+    >>> _with_delta(Design("y", columns)), _with_delta(Design("y", columns, radius=1.0))
+    ('staged', 'gaussian')
+    """
+    return DEFAULT_MECHANISM if design.radius is None else ONE_PASS
 
 
 def predicting_mechanism(design: Design, delta: float) -> str:
@@ -144,11 +149,6 @@ def _check_weighted(design: Design, budget: PrivacyBudget, options: ReleaseOptio
         )
     if _without_delta(budget):
         raise SpecError("a design with weights needs delta above 0, for instance delta = 1e-6; got delta = 0")
-    if options.scaling == PRIVATE:
-        raise SpecError(
-            'a design with weights needs scaling "declared", got scaling "private"; use scaling "declared", or leave '
-            "out the weights"
-        )
     if options.clip_counts:
         raise SpecError("a design with weights takes no clip_counts; leave out clip_counts or the weights")
     if design.searched:
@@ -164,6 +164,42 @@ def _check_weighted(design: Design, budget: PrivacyBudget, options: ReleaseOptio
             option="robust",
             remedy=Message("release with ", Option("robust", True)),
         )
+
+
+def _staged_is_robust(design: Design, options: ReleaseOptions) -> bool:
+    """Return whether `staged` has robust standard errors for a design without weights, under these options."""
+    plain = design.radius is None and design.unit.max_rows == 1
+    return plain and not options.clip_counts and options.robust_errors == RobustErrors()
+
+
+def _robust_staged(design: Design, budget: PrivacyBudget, options: ReleaseOptions) -> Mechanism:
+    """Return `staged` with robust standard errors, or raise an error that says what it does not support."""
+    from discreet.mechanisms.staged import StagedMoments
+
+    if options.clip_counts:
+        return _counting(StagedMoments.name, budget)
+    errors, rows = options.robust_errors, design.unit.max_rows
+    if rows > 1:
+        raise UnsupportedError(
+            "robust standard errors by 'staged' treat all rows as independent, but an individual may have up to "
+            f"{rows} rows",
+            option="mechanism",
+            remedy="use mechanism 'gaussian', whose robust standard errors are clustered by individual",
+        )
+    if errors is not None and errors.models:
+        raise UnsupportedError(
+            "a release by 'staged' has robust standard errors for every model of the declared target that has an "
+            "intercept, and takes no additional models",
+            option="robust_models",
+            remedy=(LeaveOut("robust_models"), "use mechanism 'gaussian' for models of another target"),
+        )
+    if errors is not None and errors.residual_bound is not None:
+        raise UnsupportedError(
+            "'staged' finds the bound of the scores from released numbers, and takes no bound of residuals",
+            option="residual_bound",
+            remedy=(LeaveOut("residual_bound"), "use mechanism 'gaussian'"),
+        )
+    return StagedMoments(robust=True)
 
 
 def _counting(name: str, budget: PrivacyBudget) -> Mechanism:

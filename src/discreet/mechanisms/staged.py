@@ -12,7 +12,7 @@ import numpy as np
 from discreet.accounting.noise_distribution import ROWS, Calibration, NoiseDistribution, Settings
 from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.queries import variates
-from discreet.accounting.scaling import SIZE, searched_columns, target_searched
+from discreet.accounting.search_queries import SIZE, searched_columns, target_searched
 from discreet.accounting.staged_queries import (
     BISECTIONS,
     BOOLEAN_CENTRE,
@@ -22,12 +22,15 @@ from discreet.accounting.staged_queries import (
     PILOT_SCORES,
     ROW_NORMS,
     SCORE_NORMS,
+    SCORE_PRODUCTS,
+    SCORE_SQUARES,
     SMALLEST_SCALE,
     TARGET_MEDIAN,
     UNSEARCHED_SCALE,
     MomentSensitivities,
     earlier_queries,
     norm_bins,
+    product_query,
     query_share,
     staged_queries,
     staged_shares,
@@ -40,9 +43,9 @@ from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError, UnsupportedError
 from discreet.exact.arrays import FloatArray, IntArray
-from discreet.exact.linear import entry_count, symmetric
+from discreet.exact.linear import entry_count, pairs, symmetric
 from discreet.mechanisms.calibration import in_steps, spread_scale
-from discreet.mechanisms.private_scaling import Counts, column_sizes, columns_found, noisy
+from discreet.mechanisms.column_search import Counts, column_sizes, columns_found, noisy
 from discreet.mechanisms.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.lattice import ROUNDING, gaussian_mu
@@ -76,7 +79,15 @@ _CountAt: TypeAlias = Callable[[int], int]
 
 @dataclass(frozen=True, slots=True)
 class StagedMoments:
-    """Gram matrix of weighted rows, whitened residual score of a pilot line, and squared residuals."""
+    """Gram matrix of weighted rows, whitened residual score of a pilot line, and squared residuals.
+
+    Attributes
+    ----------
+    robust
+        Whether part of the budget is reserved for products of scores, for robust standard errors.
+    """
+
+    robust: bool = False
 
     name: ClassVar[str] = "staged"
     version: ClassVar[str] = VERSION
@@ -101,10 +112,10 @@ class StagedMoments:
                 option="mechanism",
                 remedy="leave the radius out, or use mechanism 'gaussian'",
             )
-        queries = staged_queries(design, domain)
+        queries = staged_queries(design, domain, robust=self.robust)
 
         def distribution(mu: float, calibration: Calibration) -> NoiseDistribution:
-            return staged_distribution(design, domain, mu, calibration)
+            return staged_distribution(design, domain, mu, calibration, robust=self.robust)
 
         mu, rule = gaussian_mu(budget, lambda mu: variates(queries, distribution(mu, "gaussian").sigma))
         return distribution(mu, rule)
@@ -136,9 +147,10 @@ class StagedMoments:
         score_norms = yield from _score_norm_stage(context, rows, largest)
         choice = score_bound(score_histogram(score_norms, noise, largest), noise, design, n, largest)
         square = square_bound_of(choice.bound, size, box.largest_residual(rows.line))
-        *scores, squares = (yield StagedScores(rows, choice.bound, square)).on_grid(noise.unit)
-        scores = noisy(context, "cross", scores)  # [P:staged-score-noise]
-        (squares,) = noisy(context, "target_square", [squares])
+        sums = (yield StagedScores(rows, choice.bound, square, products=self.robust)).on_grid(noise.unit)
+        scores = noisy(context, "cross", sums[:size])  # [P:staged-score-noise]
+        (squares,) = noisy(context, "target_square", sums[size : size + 1])
+        products = _score_products_with_noise(context, size, sums[size + 1 :]) if self.robust else ()
         part = StagedPart(
             centres=centres.scaling.centres,
             scales=centres.scaling.scales,
@@ -151,6 +163,7 @@ class StagedMoments:
             score_norms=tuple(score_norms),
             score_bound=choice.bound,
             residual_bound=square,
+            score_products=products,
         )
         scalars = {} if rows_before.released is None else {ROWS: rows_before.released}
         return NoisyMoments(_triangle(released, scores, squares), scalars, staged=part)
@@ -159,11 +172,16 @@ class StagedMoments:
 MECHANISM: Final = StagedMoments()
 
 
-def staged_distribution(design: Design, domain: RowDomain, mu: float, calibration: Calibration) -> NoiseDistribution:
+def staged_distribution(
+    design: Design, domain: RowDomain, mu: float, calibration: Calibration, *, robust: bool = False
+) -> NoiseDistribution:
     """Return noise under which all queries together are mu-Gaussian-private: each has its share of mu^2."""
     # [P:staged-shares]
     scaled = {query.block: spread_scale(query, query_share(query), mu) for query in earlier_queries(design)}
-    shares, most = staged_shares(design), MomentSensitivities.of(design)
+    shares, most = staged_shares(design, robust=robust), MomentSensitivities.of(design)
+    if robust:
+        products = spread_scale(product_query(design), shares.products, mu)
+        scaled |= {SCORE_SQUARES: products, SCORE_PRODUCTS: products / math.sqrt(2)}
     gram, score, square = (
         sensitivity * ROUNDING / (mu * math.sqrt(share))
         for sensitivity, share in (
@@ -305,6 +323,14 @@ def _products_with_noise(context: RunContext, exact: Sequence[int]) -> list[int]
     scales = _gram_steps(context.distribution, size)
     noise = context.sampler.draw(scales)
     return [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P:staged-gram-noise]
+
+
+def _score_products_with_noise(context: RunContext, size: int, exact: Sequence[int]) -> tuple[int, ...]:
+    """Return the noisy upper triangle of the products of scores."""
+    sigma = context.distribution.sigma
+    scales = [sigma[SCORE_SQUARES if i == j else SCORE_PRODUCTS] for i, j in pairs(size)]
+    noise = context.sampler.draw(scales)
+    return tuple(total + variate for total, variate in zip(exact, noise, strict=True))  # [P:score-product-noise]
 
 
 def _gram_steps(noise: NoiseDistribution, size: int) -> list[int]:

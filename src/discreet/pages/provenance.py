@@ -9,12 +9,14 @@ from discreet.accounting.moment_queries import released_queries
 from discreet.accounting.noise_distribution import Calibration, NoiseFamily
 from discreet.accounting.preliminary_counts import preliminary_queries
 from discreet.accounting.queries import Query
+from discreet.accounting.staged_queries import staged_queries
 from discreet.analyst.bound_costs import ClippedShare, clipped_shares
 from discreet.analyst.equations.normal import counted_rows
 from discreet.analyst.summary import settings_used
 from discreet.design.columns import Categorical, Column, Fill, Interaction, Missing, Numeric, SplineBasis
 from discreet.design.dates import date_text
 from discreet.design.design import Design
+from discreet.design.domain import RowDomain
 from discreet.releases.reference_distribution import known
 from discreet.releases.release import Release
 from discreet.releases.release_summary import describe_column, describe_ledger
@@ -103,7 +105,7 @@ class Provenance:
     noise: tuple[NoiseLine, ...]
     columns: tuple[DeclaredColumn, ...]
     clipped: tuple[ClippedShare, ...] = ()  # fractions of clipped rows by column, if counted
-    scaled: bool = False  # whether rows were privately scaled and weighted
+    staged: bool = False  # whether the release is by `staged`
     found: bool = False  # whether some bounds were estimated privately
 
     @property
@@ -134,7 +136,7 @@ def provenance(release: Release) -> Provenance:
         noise=_noise_lines(release),
         columns=tuple(_declared(design, name) for name in design.columns),
         clipped=clipped_shares(release),
-        scaled=release.scaling is not None,
+        staged=release.staged is not None,
         found=release.discovery is not None,
     )
 
@@ -165,7 +167,10 @@ def _labels(release: Release) -> dict[str, str]:
     queries: list[Query] = []
     if release.kind == "moments":
         robust, clip_counts = release.residuals is not None, bool(release.clipped)
-        queries += released_queries(release.design, release.noise, robust=robust, clip_counts=clip_counts)
+        if release.staged is None:
+            queries += released_queries(release.design, release.noise, robust=robust, clip_counts=clip_counts)
+        else:
+            queries += staged_queries(release.design, RowDomain.of(release.design, release.noise.grid_bits))
     queries += preliminary_queries(release.design, distribution)
     return {block: label for query in queries for block, label in query.labels.items()}
 

@@ -129,6 +129,7 @@ def asked_by(session: Asking, design: Design) -> ReleaseRequest:
             code="mechanism-of-several-curators",
             option="mechanism",
             given=session.mechanism,
+            remedy=SetOption("mechanism", SHARED_MECHANISM),
         )
     return asked
 

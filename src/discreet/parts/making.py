@@ -379,11 +379,11 @@ def place_of(session: Session, own: CuratorKey) -> int:
 
 def exact_numbers(first: Totals, asked: ReleaseRequest, session: Session) -> list[int]:
     """Return the exact sums on the noise grid, and the number of units if it is public."""
-    if not 0 <= first.count <= MOST_ROWS:
+    if not 0 <= first.counts.units <= MOST_ROWS:
         raise DataError(f"the table has more than {MOST_ROWS} rows, the maximum of a part", code="too-many-rows")
     sums = first.on_grid(asked.distribution.unit)
     check_range(sums, len(session.curators))
-    return [*sums, *([first.count] if asked.design.unit.neighbours == "replace" else [])]
+    return [*sums, *([first.counts.units] if asked.design.unit.neighbours == "replace" else [])]
 
 
 def _with_share(

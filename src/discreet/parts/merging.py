@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.design import Design
 from discreet.errors import DesignError, OptionError, OutputError, PartFileError, ReleaseFileError, UnsupportedError
 from discreet.exact.linear import entry_count
@@ -202,7 +203,7 @@ def pooled(parts: Sequence[Part], asked: ReleaseRequest, session: Session) -> tu
     count = values[-1] if public else 0
     if not 0 <= count <= MOST_ROWS * len(parts):
         raise _uncancelled()
-    totals = Totals(tuple(values[:entries]), asked.distribution.unit, count)
+    totals = Totals(tuple(values[:entries]), asked.distribution.unit, RowCounts(count))
     return totals, NoisyMoments(totals.values) if session.noise == "shares" else None
 
 

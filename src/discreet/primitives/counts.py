@@ -19,13 +19,11 @@ from discreet.primitives.arguments import (
     checked_privacy,
     data_integers,
     guarantee_for,
-    lattice_loss,
     only_value,
     public_count,
     public_length,
     resolve_spelling,
     result_repr,
-    spent,
 )
 from discreet.primitives.gaussian_noise import lattice_sigma
 from discreet.primitives.grid_noise import (
@@ -38,6 +36,7 @@ from discreet.primitives.grid_noise import (
     laplace_noise,
     scale_in_steps,
 )
+from discreet.primitives.spending import lattice_loss, spent
 from discreet.privacy.checks import probability_below_one
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Loss, SpendHook, untracked

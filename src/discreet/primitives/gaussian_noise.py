@@ -18,13 +18,11 @@ from discreet.primitives.arguments import (
     checked_privacy,
     data_fractions,
     guarantee_for,
-    lattice_loss,
     only_value,
     public_fraction,
     public_length,
     resolve_spelling,
     result_repr,
-    spent,
 )
 from discreet.primitives.grid_noise import (
     check_range,
@@ -34,6 +32,7 @@ from discreet.primitives.grid_noise import (
     nearest_double,
     on_grid,
 )
+from discreet.primitives.spending import lattice_loss, spent
 from discreet.privacy.gaussian_dp import mu_from
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import concentrated_mu, delta_left

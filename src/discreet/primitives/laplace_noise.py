@@ -31,7 +31,6 @@ from discreet.primitives.arguments import (
     resolve_spelling,
     result_repr,
     short_number,
-    spent,
 )
 from discreet.primitives.grid_noise import (
     checked_step,
@@ -42,6 +41,7 @@ from discreet.primitives.grid_noise import (
     on_grid,
     scale_in_steps,
 )
+from discreet.primitives.spending import spent
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Loss, SpendHook, untracked
 from discreet.wording import LeaveOut

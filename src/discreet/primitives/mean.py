@@ -24,9 +24,9 @@ from discreet.primitives.arguments import (
     public_length,
     resolve_spelling,
     result_repr,
-    spent,
 )
 from discreet.primitives.grid_noise import gaussian_bound, laplace_bound, laplace_noise, scale_in_steps
+from discreet.primitives.spending import spent
 from discreet.privacy.checks import within
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Loss, SpendHook, untracked

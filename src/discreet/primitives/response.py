@@ -29,8 +29,8 @@ from discreet.primitives.arguments import (
     only_value,
     public_length,
     result_repr,
-    spent,
 )
+from discreet.primitives.spending import spent
 from discreet.privacy.checks import probability_below_one, within
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Loss, SpendHook, untracked

@@ -21,9 +21,9 @@ from discreet.primitives.arguments import (
     public_length,
     resolve_spelling,
     result_repr,
-    spent,
 )
 from discreet.primitives.grid_noise import checked_step, laplace_noise, on_grid, scale_in_steps
+from discreet.primitives.spending import spent
 from discreet.privacy.budget import Neighbours
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Loss, SpendHook, untracked

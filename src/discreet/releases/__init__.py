@@ -25,7 +25,6 @@ from discreet.releases.fields import (
     NoisyCount,
     RatioPart,
     ResidualPart,
-    ScalingPart,
     StagedPart,
 )
 from discreet.releases.release import NOT_PRIVATE_SUFFIX, Release
@@ -46,7 +45,6 @@ __all__ = [
     "RatioPart",
     "Release",
     "ResidualPart",
-    "ScalingPart",
     "Settings",
     "StagedPart",
     "block_of",

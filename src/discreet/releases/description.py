@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from math import sqrt
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from discreet.design.scales import scales_of, signed_columns
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.linear import pairs
-from discreet.releases.fields import NoisyCount, centred
+from discreet.releases.fields import NoisyCount, StagedPart, centred, released_count
 from discreet.releases.reference_distribution import (
     DEFAULT_LEVEL,
     Family,
@@ -28,6 +29,7 @@ from discreet.releases.reference_distribution import (
     reason_of,
     shown_number,
 )
+from discreet.releases.staged_moments import column_sums, description_note, score_variance, unwhitening
 from discreet.text import aligned, html_table
 
 if TYPE_CHECKING:
@@ -44,6 +46,10 @@ _TOO_LARGE: Final = "the number is too large for double precision; rescale the d
 _OF_TWO: Final = "no interval is available for an interaction, which combines two released columns in original units"
 
 
+Ends: TypeAlias = tuple[float, float]
+Pair: TypeAlias = tuple[int, int]
+
+
 class NoNumberError(Exception):
     """The reason why a statistic cannot be computed from the released sums."""
 
@@ -57,19 +63,33 @@ def in_double(exact: Fraction) -> float:
 
 
 class ReleasedSums:
-    """Sums of products of the scaled columns, after subtracting the noise mean. Column 0 is the constant."""
+    """Sums of products of the scaled columns, after subtracting the noise mean. Column 0 is the constant.
+
+    In a release by `staged` the columns are centred and scaled by released numbers, and the products of regressors are
+    those of weighted rows.
+    """
 
     def __init__(self, release: Release) -> None:
-        unit, size = release.noise.unit, len(release.moments)
-        entries = zip(pairs(size), centred(release).totals, strict=True)
-        self._sums = {pair: Fraction(total, unit) for pair, total in entries if total is not None}
+        part = release.staged
+        self._sums = _plain_sums(release) if part is None else _staged_sums(release, part)
         names = (*release.design.regressors, release.design.target)
         scales = scales_of(release.design, names)
         # the constant comes first
         self.half = [Fraction(1), *map(Fraction, scales.half)]
         self.mid = [Fraction(0), *map(Fraction, scales.mid)]
-        self.signed = [False, *signed_columns(release.design, names)]
-        self._parts = [{j: Fraction(1)} for j in range(size)]
+        signed = [False, *signed_columns(release.design, names)]
+        # smallest and largest value of each scaled column
+        self.ends: list[Ends] = [(-1.0 if negative else 0.0, 1.0) for negative in signed]
+        if part is not None:
+            centres = [0.0, *part.centres, part.target_centre]
+            units = [1.0, *part.scales, 1.0]
+            self.mid = [mid + half * Fraction(c) for mid, half, c in zip(self.mid, self.half, centres, strict=True)]
+            self.half = [half * Fraction(scale) for half, scale in zip(self.half, units, strict=True)]
+            self.ends = [
+                ((low - c) / scale, (high - c) / scale)
+                for (low, high), c, scale in zip(self.ends, centres, units, strict=True)
+            ]
+        self._parts = [{j: Fraction(1)} for j in range(len(release.columns))]
         for column, indicator, times in scales.taken:
             self._parts[column + 1][indicator + 1] = Fraction(times) * self.half[indicator + 1] / self.half[column + 1]
 
@@ -134,6 +154,19 @@ class ReleasedSums:
         return sum((times * self.centred_total(k, m) for k, m, times in parts), Fraction(0)) / (self.count() - 1)
 
 
+def _plain_sums(release: Release) -> dict[Pair, Fraction]:
+    """Return the released sums of products of the declared columns."""
+    unit = release.noise.unit
+    entries = zip(pairs(len(release.moments)), centred(release).totals, strict=True)
+    return {pair: Fraction(total, unit) for pair, total in entries if total is not None}
+
+
+def _staged_sums(release: Release, part: StagedPart) -> dict[Pair, Fraction]:
+    """Return the sums of products of (1, z, y) of a release by `staged`."""
+    sums, unit = column_sums(release, part, 0.0)
+    return {(i, j): Fraction(sums[i, j], unit) for i, j in pairs(len(sums))}
+
+
 # -- description intervals ---------------------------------------------------------------------------------------------
 # Intervals for means, standard deviations, covariances and correlations, from the released sums alone.
 #
@@ -170,7 +203,11 @@ class ReleasedSums:
 # variance is below four) or no value is accepted, the interval is the whole range. This only widens it.
 
 Rows = Literal["gaussian", "table"]
-Ends = tuple[float, float]
+# sparse vector over the columns, and the two vectors a, b of a form a'Fb of the noise F
+Vector: TypeAlias = Mapping[int, float]
+Form: TypeAlias = tuple[Vector, Vector]
+_ROWS: Final[Vector] = {0: 1.0}
+_COUNT: Final[Form] = (_ROWS, _ROWS)
 
 _FAR: Final = 10.0  # required number of rows, in standard deviations of its noise
 _CLEAR: Final = 4.0  # required variance for a correlation, in standard deviations of its noise
@@ -178,18 +215,97 @@ _REAL: Final = 1e-9  # roots with a smaller imaginary part are treated as real
 _ENDLESS: Final = 1e12  # degrees of freedom if there is only noise of known variance
 
 
-@dataclass(frozen=True)
-class Intervals:
-    """Confidence intervals of one release at one level.
+class Forms(Protocol):
+    """Noise F of the sums, by linear forms of it."""
 
-    `noise_sd` has the shape (p, p). `indicators` are columns whose sum and sum of squares are one released number.
+    def covariance(self, first: Form, second: Form) -> float:
+        """Compute Cov(a'Fb, c'Fd) for two pairs of vectors."""
+        ...
+
+
+@dataclass(frozen=True)
+class EntryForms:
+    """Noise with uncorrelated entries.
+
+    Attributes
+    ----------
+    sd
+        Standard deviations of the entries, shape (p, p). NaN for an entry that is not released.
+    indicators
+        Columns whose sum and sum of squares are one released number.
     """
 
+    sd: FloatArray
+    indicators: Sequence[int] = ()
+
+    def covariance(self, first: Form, second: Form) -> float:
+        """Compute Cov(a'Fb, c'Fd) for two pairs of vectors."""
+        one, other = self._weights(*first), self._weights(*second)
+        return sum(
+            weight * other[entry] * float(self.sd[entry]) ** 2 for entry, weight in one.items() if entry in other
+        )
+
+    def _weights(self, a: Vector, b: Vector) -> dict[Pair, float]:
+        """Return the weight of every noisy entry in a'Fb."""
+        weights: dict[Pair, float] = {}
+        for i, left in a.items():
+            for j, right in b.items():
+                entry = (0, i) if i == j and i in self.indicators else (min(i, j), max(i, j))
+                weights[entry] = weights.get(entry, 0.0) + left * right
+        return weights
+
+
+@dataclass(frozen=True, eq=False)
+class StagedForms:
+    """Noise F of the sums of (1, z, y) in a description, by linear forms of it; products are those of weighted rows."""
+
+    line: FloatArray
+    products: FloatArray
+    scores: FloatArray
+    square: float
+
+    @classmethod
+    def of(cls, release: Release, part: StagedPart) -> StagedForms:
+        """Read the noise of a release, whose products are not raised."""
+        size = len(part.line)
+        return cls(
+            line=np.array(part.line),
+            products=release.noise.entry_sd(size + 1)[:-1, :-1] * part.radius**2,
+            scores=unwhitening(part) * math.sqrt(score_variance(release, part)),
+            square=part.residual_bound**2 * release.noise.sd("target_square"),
+        )
+
+    def covariance(self, first: Form, second: Form) -> float:
+        """Compute Cov(a'Fb, c'Fd) for two pairs of vectors over (1, z, y)."""
+        if not any(len(self.line) in vector for vector in (*first, *second)):
+            return EntryForms(self.products).covariance(first, second)
+        (a, ar), (b, br), (c, cr), (d, dr) = map(self._base, (*first, *second))
+        left, right = np.outer(a, b), np.outer(c, d)
+        both = np.triu(left + left.T) - np.diag(left.diagonal())
+        other = np.triu(right + right.T) - np.diag(right.diagonal())
+        products = float((both * other * self.products**2).sum())
+        scores = float((self.scores.T @ (a * br + b * ar)) @ (self.scores.T @ (c * dr + d * cr)))
+        return products + scores + ar * br * cr * dr * self.square**2
+
+    def _base(self, vector: Vector) -> tuple[FloatArray, float]:
+        """Return a vector over (1, z, y) as one over (1, z), and its coefficient of r."""
+        size = len(self.line)
+        out = np.zeros(size)
+        for place, value in vector.items():
+            if place < size:
+                out[place] += value
+        last = vector.get(size, 0.0)
+        return out + last * self.line, last
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Confidence intervals of one release at one level."""
+
     sums: ReleasedSums
-    noise_sd: FloatArray
+    noise: Forms
     family: Family
     level: float
-    indicators: Sequence[int] = ()
 
     def mean(self, j: int, rows: Literal["any", "table"]) -> Ends:
         """Return the interval of the mean of column j, in the population or in this table."""
@@ -198,10 +314,11 @@ class Intervals:
         sampling = 0.0
         if rows == "any":
             sampling = max(float(self.sums.centred_total(j, j)), 0.0) * count / (count - 1)
-        z2, s0 = self._z(rows) ** 2, self._sd(0, 0)
-        lead = count**2 - z2 * s0**2
-        ends = _between(lead, total * count, total**2 - z2 * (sampling + self._sd(0, j) ** 2))
-        low, high = _within(ends, (-1.0 if self.sums.signed[j] else 0.0, 1.0))
+        z2, own = self._z(rows) ** 2, (_ROWS, {j: 1.0})
+        lead = count**2 - z2 * self._count_variance
+        middle = total * count - z2 * self.noise.covariance(own, _COUNT)
+        ends = _between(lead, middle, total**2 - z2 * (sampling + self.noise.covariance(own, own)))
+        low, high = _within(ends, self.sums.ends[j])
         mid, half = float(self.sums.mid[j]), float(self.sums.half[j])
         return mid + half * low, mid + half * high
 
@@ -251,66 +368,52 @@ class Intervals:
             g0, g1 = (0.0, 2.0) if i == j else (spreads[0] * spreads[1], 1.0)
         if self._count_is_lost():
             return possible
-        free, z2, s0 = count - 1, self._z(rows) ** 2, self._sd(0, 0)
-        product = self._mean(i) * self._mean(j)
-        rest = variance - product**2 * s0**2
+        free, z2, s0 = count - 1, self._z(rows) ** 2, self._count_variance
+        shared = self.noise.covariance(self._products(i, j), _COUNT)
         return _within(
-            _between(
-                free**2 - z2 * (free * g1 + s0**2),
-                C * free - z2 * product * s0**2,
-                C**2 - z2 * (free * g0 + rest + product**2 * s0**2),
-            ),
+            _between(free**2 - z2 * (free * g1 + s0), C * free - z2 * shared, C**2 - z2 * (free * g0 + variance)),
             possible,
         )
 
     def _centred(self, i: int, j: int) -> tuple[float, float]:
         """Return the sum of products of deviations, corrected for the mean of its noise, and its noise variance."""
-        count, same = float(self.sums.count()), float(i == j)
-        m_i, m_j, s0 = self._mean(i), self._mean(j), self._sd(0, 0)
-        first = self._first_order(i, j)
-        own = [self._sd(0, k) ** 2 + self._mean(k) ** 2 * s0**2 for k in (i, j)]
-        bias = (same * self._sd(0, i) ** 2 + m_i * m_j * s0**2) / count
-        second = (1 + same) * own[0] * own[1] / count**2
-        return float(self.sums.centred_total(i, j)) + bias, sum(a * a * b for a, b in first.values()) + second
+        count, noise, product = float(self.sums.count()), self.noise, self._products(i, j)
+        of_i, of_j = ((_ROWS, deviation) for deviation in product)
+        shared = noise.covariance(of_i, of_j)
+        second = noise.covariance(of_i, of_i) * noise.covariance(of_j, of_j) + (shared**2 if i == j else 0.0)
+        return (
+            float(self.sums.centred_total(i, j)) + shared / count,
+            noise.covariance(product, product) + second / count**2,
+        )
 
-    def _first_order(self, i: int, j: int) -> dict[tuple[int, int], tuple[float, float]]:
-        """Return the weight and variance of every noisy entry in the sum of products of deviations."""
-        m_i, m_j = self._mean(i), self._mean(j)
-        weights: dict[tuple[int, int], float] = {}
-        for entry, weight in (((i, j), 1.0), ((0, i), -m_j), ((0, j), -m_i), ((0, 0), m_i * m_j)):
-            released = (0, i) if entry[0] == entry[1] and entry[0] in self.indicators else entry
-            weights[released] = weights.get(released, 0.0) + weight
-        return {entry: (weight, self._sd(*entry) ** 2) for entry, weight in weights.items()}
+    def _products(self, i: int, j: int) -> Form:
+        """Return the vectors of which the sum of products of deviations is a form: columns less their noisy means."""
+        return {i: 1.0, 0: -self._mean(i)}, {j: 1.0, 0: -self._mean(j)}
 
     def _correlation_noise(self, i: int, j: int, ratio: float) -> FloatArray:
         """Return the noise variance of C_ij - rho sqrt(P) as a polynomial in rho, highest power first."""
-        constant = self._first_order(i, j)
-        slope: dict[tuple[int, int], tuple[float, float]] = {}
-        for pair, weight in (((i, i), ratio / 2), ((j, j), 1 / (2 * ratio))):
-            for entry, (own, variance) in self._first_order(*pair).items():
-                before = slope.get(entry, (0.0, variance))[0]
-                slope[entry] = before + weight * own, variance
-        out = np.zeros(3)
-        for entry in constant | slope:
-            a, b = constant.get(entry, (0.0, 0.0))[0], slope.get(entry, (0.0, 0.0))[0]
-            variance = self._sd(*entry) ** 2
-            out += variance * np.array([b * b, -2 * a * b, a * a])
-        return out
+        forms = [self._products(i, j), self._products(i, i), self._products(j, j)]
+        covariance = np.array([[self.noise.covariance(one, other) for other in forms] for one in forms])
+        slope = np.array([0.0, ratio / 2, 1 / (2 * ratio)])
+        return np.array([slope @ covariance @ slope, -2 * covariance[0] @ slope, covariance[0, 0]])
+
+    @property
+    def _count_variance(self) -> float:
+        """Noise variance of the number of rows."""
+        return self.noise.covariance(_COUNT, _COUNT)
 
     def _count_is_lost(self) -> bool:
-        return float(self.sums.count()) <= _FAR * self._sd(0, 0)
+        return float(self.sums.count()) <= _FAR * math.sqrt(self._count_variance)
 
     def _mean(self, j: int) -> float:
-        """Return the noisy mean of a scaled column, clipped to [-1, 1]."""
-        return min(max(float(self.sums.total(0, j) / self.sums.count()), -1.0), 1.0)
+        """Return the noisy mean of a scaled column, clipped to its largest size."""
+        largest = max(map(abs, self.sums.ends[j]))
+        return min(max(float(self.sums.total(0, j) / self.sums.count()), -largest), largest)
 
     def _most(self, j: int) -> float:
         """Return the largest possible standard deviation of a scaled column."""
-        return 1.0 if self.sums.signed[j] else 0.5
-
-    def _sd(self, i: int, j: int) -> float:
-        # NaN for an entry that is not released, but then reading its sum raises an error
-        return float(self.noise_sd[i, j])
+        low, high = self.sums.ends[j]
+        return (high - low) / 2
 
     def _z(self, rows: str) -> float:
         df = _ENDLESS if rows == "table" else max(float(self.sums.count()) - 1, 1.0)
@@ -367,6 +470,7 @@ Result = TypeVar("Result")
 GAUSSIAN: Final = ("sd", "covariance", "correlation")
 OWN: Final = ("mean", *GAUSSIAN)
 _HEADS: Final = ["column", "mean", f"{DEFAULT_LEVEL:.0%} interval", "sd"]
+_WIDTH: Final = 112
 _PERSONS: Final = NotEstimable(
     "a person may have several rows, and the release does not show how strongly they are correlated; table_conf_int "
     "gives intervals for privacy noise alone. For the mean of the target, fit a model without features: its interval "
@@ -399,6 +503,8 @@ class Description:
         Covariance and correlation by pair of columns.
     found
         Columns with private bounds.
+    weighting
+        How rows are weighted in a release by `staged`, and what follows. None in other releases.
     """
 
     columns: tuple[str, ...]
@@ -409,6 +515,7 @@ class Description:
     correlation: Table
     rows_sd: float = 0.0
     found: tuple[str, ...] = ()
+    weighting: str | None = None
     _release: Release | None = field(default=None, repr=False, compare=False)
 
     def mean_conf_int(self, level: float | None = None, *, alpha: float | None = None) -> Mapping[str, Interval]:
@@ -496,14 +603,13 @@ class Description:
         return self._release
 
     def _intervals(self, level: float) -> Intervals:
-        release, distribution = self._source, self._source.noise
-        return Intervals(
-            ReleasedSums(release),
-            release.noise_sd,
-            family_of(distribution.family),
-            level,
-            distribution.indicator_columns,
+        release, part = self._source, self._source.staged
+        noise = (
+            EntryForms(release.noise_sd, release.noise.indicator_columns)
+            if part is None
+            else StagedForms.of(release, part)
         )
+        return Intervals(ReleasedSums(release), noise, family_of(release.noise.family), level)
 
     def _by_column(
         self, of: str, allowed: Sequence[str], rows: Literal["gaussian", "table"], level: float
@@ -542,6 +648,7 @@ class Description:
             "gaussian_conf_int": {of: _plain_ends(self.gaussian_conf_int(of)) for of in GAUSSIAN},
             "table_conf_int": {of: _plain_ends(self.table_conf_int(of)) for of in OWN},
             **({"found_bounds": list(self.found)} if self.found else {}),
+            **({} if self.weighting is None else {"weighting": self.weighting}),
             "not_estimable": {what: reason for what, value in numbers.items() if (reason := reason_of(value))},
         }
 
@@ -557,8 +664,9 @@ class Description:
 
     def _notes(self) -> list[str]:
         words = "bounds" if self.found else "declared bounds"
+        weights = [] if self.weighting is None else [textwrap.fill(self.weighting, _WIDTH)]
         found = [f"Bounds found privately: {', '.join(self.found)}."] if self.found else []
-        return [_NOTE.format(bounds=words), *found]
+        return [_NOTE.format(bounds=words), *weights, *found]
 
     def __repr__(self) -> str:
         related = [["correlation", *self.columns]]
@@ -576,22 +684,13 @@ class Description:
 
 def described(release: Release) -> Description:
     """Describe the released columns. Raise an error for a release of coefficients, which has no moments."""
-    if release.scaling is not None:
-        raise SpecError(
-            'cannot describe a release with scaling "private", which contains sums of weighted rows; make a release '
-            'with scaling "declared", or fit models, which account for the weights'
-        )
-    if release.staged is not None:
-        raise SpecError(
-            "means and correlations are not in a release by 'staged', which holds sums for fits of models; release "
-            "with the mechanism 'gaussian' for them, or fit models"
-        )
     if release.design.weights is not None:
         raise SpecError(
             "cannot describe a release of weighted rows; make a release whose design has no weights, or fit models, "
             "which account for the weights"
         )
-    sums = ReleasedSums(release)
+    part = release.staged
+    sums, count = ReleasedSums(release), None if part is None else released_count(release)
     indices = dict(zip(release.columns[1:], range(1, len(release.columns)), strict=True))
 
     def table(entry: Callable[[int, int], float]) -> Table:
@@ -599,13 +698,14 @@ def described(release: Release) -> Description:
 
     return Description(
         columns=release.columns[1:],
-        rows=_or_reason(sums.rows),
+        rows=_or_reason(sums.rows) if count is None else count.value,
         mean={name: _or_reason(sums.mean, j) for name, j in indices.items()},
         sd={name: _or_reason(sums.sd, j) for name, j in indices.items()},
         covariance=table(sums.covariance),
         correlation=table(sums.correlation),
-        rows_sd=float(release.noise_sd[0, 0]),
+        rows_sd=float(release.noise_sd[0, 0]) if count is None else count.sd,
         found=tuple(release.found_bounds or ()),
+        weighting=None if part is None else description_note(release, part),
         _release=release,
     )
 

@@ -47,38 +47,6 @@ class Coefficients:
 
 
 @dataclass(frozen=True)
-class ScalingPart:
-    """Released numbers by which rows were scaled and weighted, in scaled units of the declared columns.
-
-    A row has z = (x - centre) / scale, the weight w = min(1, radius / norm of (1, z)), a = w (1, z) / radius and
-    t = w (y - target_centre) / target_bound, clipped to [-1, 1]; the moments of the release are those of (a, t).
-
-    Attributes
-    ----------
-    centres, scales
-        Centre and scale of each released column of x.
-    radius
-        Norm of (1, z) above which a row gets a weight below 1.
-    target_centre, target_bound
-        Centre of the target, and the distance from it at which t is clipped in a row of weight 1.
-    fourth
-        Upper triangle of the noisy sum of w^2 a a' for plain standard errors, row by row, on the product grid. Empty
-        in a release that has residuals instead.
-    target_clipped
-        Noisy counts of rows whose t was clipped from below and from above, on the product grid. Empty for a boolean
-        target, which is never clipped.
-    """
-
-    centres: tuple[float, ...]
-    scales: tuple[float, ...]
-    radius: float
-    target_centre: float
-    target_bound: float
-    fourth: tuple[int, ...] = ()
-    target_clipped: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
 class StagedPart:
     """Released numbers that define the sums of a release by `staged`, in scaled units of the declared columns.
 
@@ -105,6 +73,9 @@ class StagedPart:
         Noisy numbers of rows by norm of V (1, z) r, in bins of half an octave, on the product grid.
     score_bound, residual_bound
         Of the scores and of the residuals.
+    score_products
+        Upper triangle of the noisy sum of s s' with s the score of a row in units of its bound, row by row, on the
+        product grid, for robust standard errors. Empty without them.
     """
 
     centres: tuple[float, ...]
@@ -118,16 +89,18 @@ class StagedPart:
     score_norms: tuple[int, ...]
     score_bound: float
     residual_bound: float
+    score_products: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the part as plain values for JSON, integers as decimal text."""
+        products = [str(total) for total in self.score_products]
         return {
             "centres": list(self.centres), "scales": list(self.scales), "target_centre": self.target_centre,
             "norms": [str(count) for count in self.norms], "radius": self.radius, "missing": self.missing,
             "line": list(self.line), "whitening": [list(row) for row in self.whitening],
             "score_norms": [str(count) for count in self.score_norms],
             "score_bound": self.score_bound, "residual_bound": self.residual_bound,
-        }  # fmt: skip
+        } | ({"score_products": products} if products else {})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -225,34 +198,6 @@ class NoisyCount:
         """
         rows = f"{round(self.value):,}"
         return f"about {rows} (noisy count, standard deviation {self.sd:.3g})" if self.sd > 0 else rows
-
-
-@dataclass(frozen=True, slots=True)
-class TargetClipping:
-    """Released bounds at which private scaling clipped the target, and noisy counts of clipped rows.
-
-    Attributes
-    ----------
-    bounds
-        Bounds in original units, for a row of weight 1. For a row of weight w they are 1 / w times as wide.
-    below, above
-        Noisy counts of rows clipped at the lower and at the upper bound.
-    """
-
-    bounds: tuple[float, float]
-    below: NoisyCount
-    above: NoisyCount
-
-    def inside(self, declared: tuple[float, float]) -> tuple[float, float]:
-        """Return the intersection with the declared bounds, to which values are clipped first."""
-        return max(self.bounds[0], declared[0]), min(self.bounds[1], declared[1])
-
-    def to_dict(self) -> dict[str, object]:
-        """Return the bounds and counts as plain values for JSON."""
-        counts = {"below": self.below, "above": self.above}
-        return {"bounds": list(self.bounds)} | {
-            side: {"count": count.value, "sd": count.sd} for side, count in counts.items()
-        }
 
 
 # -- discovery ---------------------------------------------------------------------------------------------------------
@@ -482,7 +427,7 @@ def centred(release: Release) -> Release:
 def released_count(release: Release) -> NoisyCount | None:
     """Return the number of rows, if released. The noise has standard deviation 0 if the number is public."""
     if not release.plain and ROWS in release.scalars:
-        return NoisyCount(release.scalars[ROWS] / release.noise.unit, release.noise.sd(ROWS))
+        return release.counts["rows"]
     if release.kind == "moments" and release.plain:
         value = float(centred(release).moments[0, 0])
         return None if math.isnan(value) else NoisyCount(value, float(release.noise_sd[0, 0]))

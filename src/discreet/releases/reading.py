@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
+from discreet.accounting.curator_shares import PARAMETERS
 from discreet.accounting.moment_queries import gaussian_queries
 from discreet.accounting.noise_distribution import (
     BEFORE,
@@ -23,16 +24,14 @@ from discreet.accounting.noise_distribution import (
     entry_blocks,
     integer_of,
     integers_of,
-    is_privately_scaled,
     table_of,
     text_of,
 )
-from discreet.accounting.noise_shares import PARAMETERS
 from discreet.accounting.privacy_loss import TOLERANCE, epsilon_given, keeps
-from discreet.accounting.privacy_maps import MOMENTS, VERSION, loss_of, published_steps
+from discreet.accounting.privacy_maps import VERSION, loss_of, published_steps
 from discreet.accounting.queries import blocks_of
-from discreet.accounting.scaling import RADIUS_BITS, scaled_queries, searched_columns, target_searched
-from discreet.accounting.settings import check_stored
+from discreet.accounting.search_queries import searched_columns, target_searched
+from discreet.accounting.settings import MOMENTS, check_stored
 from discreet.accounting.staged_queries import (
     BOOLEAN_CENTRE,
     LARGEST_SCALE,
@@ -63,7 +62,6 @@ from discreet.releases.fields import (
     GuardPart,
     RatioPart,
     ResidualPart,
-    ScalingPart,
     StagedPart,
     found_bounds,
 )
@@ -147,8 +145,7 @@ FIELDS: Final = frozenset((
     "units_public", "anchor", "made_by",
 ))  # fmt: skip
 OPTIONAL: Final = frozenset((
-    "residuals", "coefficients", "scalars", "clip_counts", "guard", "discovery", "scaling", "staged", "curators",
-    "signature",
+    "residuals", "coefficients", "scalars", "clip_counts", "guard", "discovery", "staged", "curators", "signature",
 ))  # fmt: skip
 _GRAM: Final = ("coefficients", "bound", "totals")
 # fields of nested tables, except 'design', 'guarantee' and 'curators', whose readers check them
@@ -161,7 +158,6 @@ _INSIDE: Final = {
     "coefficients": ("values", "trace", "ranges"),
     "guard": ("sigma", "fitting", "other"),
     "discovery": ("sigma", "rows", "cells"),
-    "scaling": ("centres", "scales", "radius", "target_centre", "target_bound", "fourth", "target_clipped"),
     "staged": (
         "centres",
         "scales",
@@ -174,14 +170,11 @@ _INSIDE: Final = {
         "score_norms",
         "score_bound",
         "residual_bound",
+        "score_products",
     ),
 }
 _WIDEST_RESIDUAL: Final = 4.0  # largest residual bound that can be declared, in scaled units of the target
 _WIDEST_RATIO: Final = 2.0
-_WIDEST_RADIUS: Final = 2.0**20
-# private scaling gives no smaller scale, but large noise may give a large one
-_SCALES: Final = (2.0**-10, 2.0**40)
-_TARGET_BOUNDS: Final = (2.0**-10, 2.0)
 _NEVER_ABSENT: Final = ("count", "gram_diagonal", "cross")
 
 
@@ -318,10 +311,8 @@ def _check_kind(body: Mapping[str, Any], name: str, version: str, noise: NoiseDi
     check_version(name, version)
     if (name in MOMENTS) != (body["kind"] == "moments"):
         raise ReleaseFileError(f"the mechanism {shown(name)} does not make releases of kind {shown(body['kind'])}")
-    staged = not (name == "staged") == ("staged" in body) == is_staged(noise)
-    if staged or is_privately_scaled(noise) != ("scaling" in body) or ("scaling" in body and name != "gaussian"):
-        field = "staged" if staged else "scaling"
-        raise ReleaseFileError(f"the field {field!r} contradicts the noise or the mechanism of the release")
+    if not (name == "staged") == ("staged" in body) == is_staged(noise):
+        raise ReleaseFileError("the field 'staged' contradicts the noise or the mechanism of the release")
 
 
 def _without_conditions(guarantee: object) -> dict[str, object]:
@@ -396,22 +387,21 @@ def _moments(
         raise ReleaseFileError("the field 'residuals' requires a design with an intercept")
     scalars = integers_of(table_of(body.get("scalars", {}), "scalars"), "scalars")
     clipped = _clip_counts(body, design)
-    scaling = _scaling_part(table_of(body["scaling"], "scaling"), design) if "scaling" in body else None
     if design.weights is not None and noise.parameters.get(WEIGHT_STEPS) != WEIGHT_BITS:
         raise ReleaseFileError(f"noise.parameters of a design with weights must have {WEIGHT_STEPS} = {WEIGHT_BITS}")
     staged = _staged_part(table_of(body["staged"], "staged"), design, noise.grid_bits) if "staged" in body else None
     others = (
-        _other_blocks(design, noise, residuals, scaling, clip_counts=bool(clipped))
+        _other_blocks(design, noise, residuals, clip_counts=bool(clipped))
         if staged is None
-        else _staged_blocks(body, design, noise)
+        else _staged_blocks(body, design, noise, robust=bool(staged.score_products))
     )
     if set(scalars) & {*BLOCKS, *others, *BEFORE} - {ROWS}:
         raise ReleaseFileError("'scalars' must not contain the name of a block of sums")
-    plain = scaling is None and staged is None
-    weighted = not plain or design.weights is not None
-    if weighted and (ROWS in scalars) != (ROWS in others):
+    plain = staged is None
+    if (not plain or design.weights is not None) and (ROWS in scalars) != (ROWS in others):
         raise ReleaseFileError(
-            "a release of weighted rows must have the number of rows in 'scalars', unless that number is public"
+            "a release by 'staged' or of rows with weights must have the number of rows in 'scalars', unless that "
+            "number is public"
         )
     blocks = tuple(dict.fromkeys((*others, *scalars)))
     if set(noise.sigma) - {*BLOCKS, *blocks} or {*_NEVER_ABSENT, *blocks} - set(noise.sigma):
@@ -431,17 +421,19 @@ def _moments(
     if staged is not None:
         rows = float(units or 0) if design.count_public else scalars[ROWS] / noise.unit
         check_staged(staged, design, noise, cast("tuple[int, ...]", whole), rows)
-    parts = {"residuals": residuals, "scalars": scalars, "clipped": clipped, "scaling": scaling, "staged": staged}
+    parts = {"residuals": residuals, "scalars": scalars, "clipped": clipped, "staged": staged}
     return {"totals": whole, **parts}
 
 
-def _staged_blocks(body: Mapping[str, object], design: Design, noise: NoiseDistribution) -> dict[str, int]:
+def _staged_blocks(
+    body: Mapping[str, object], design: Design, noise: NoiseDistribution, *, robust: bool
+) -> dict[str, int]:
     """Return the blocks other than moments of a release by `staged`, with their numbers of entries."""
-    if {"residuals", "clip_counts", "scaling"} & set(body):
-        raise ReleaseFileError("a release by 'staged' has no residuals, no clip_counts and no scaling")
+    if {"residuals", "clip_counts"} & set(body):
+        raise ReleaseFileError("a release by 'staged' has no residuals and no clip_counts")
     if noise.factors != design.factors or noise.indicators:
         raise ReleaseFileError("noise.factors and noise.indicators are not those of a release by 'staged'")
-    queries = staged_queries(design, RowDomain.of(design, noise.grid_bits))
+    queries = staged_queries(design, RowDomain.of(design, noise.grid_bits), robust=robust)
     return {block: entries for block, entries in blocks_of(queries).items() if block not in BLOCKS}
 
 
@@ -486,33 +478,32 @@ def _staged_part(table: Mapping[str, object], design: Design, grid_bits: int) ->
         _counts(table.get(name), bins, f"staged.{name}")
         for name, bins in (("norms", norm_bins(design)), ("score_norms", SCORE_BINS))
     )
-    return StagedPart(centres, scales, centre, norms, radius, missing, line, whitening, score_norms, bound, residual)
+    products = _score_products(table["score_products"], design) if "score_products" in table else ()
+    return StagedPart(
+        centres, scales, centre, norms, radius, missing, line, whitening, score_norms, bound, residual, products
+    )
+
+
+def _score_products(values: object, design: Design) -> tuple[int, ...]:
+    if not design.intercept or design.unit.max_rows > 1:
+        raise ReleaseFileError(
+            "staged.score_products is for a design with an intercept and at most one row of an individual"
+        )
+    return _counts(values, entry_count(len(design.released) - 1), "staged.score_products")
 
 
 def _counts(values: object, size: int, name: str) -> tuple[int, ...]:
     if not isinstance(values, list) or len(values) != size:
-        raise ReleaseFileError(f"{name} must be {size} counts")
+        raise ReleaseFileError(f"{name} must be {size} integers as decimal text")
     return tuple(integer_of(value, name) for value in values)
 
 
 def _other_blocks(
-    design: Design,
-    noise: NoiseDistribution,
-    residuals: ResidualPart | None,
-    scaling: ScalingPart | None,
-    *,
-    clip_counts: bool,
+    design: Design, noise: NoiseDistribution, residuals: ResidualPart | None, *, clip_counts: bool
 ) -> dict[str, int]:
     """Return the number of entries of every noisy block other than the moments."""
-    robust = residuals is not None
-    if scaling is not None and bool(scaling.fourth) == robust:
-        raise ReleaseFileError("a release with private scaling must have either scaling.fourth or residuals")
-    domain = RowDomain.of(design, noise.grid_bits)
-    queries = (
-        gaussian_queries(design, domain, robust=robust, models=noise.models, clip_counts=clip_counts)
-        if scaling is None
-        else scaled_queries(design, domain, robust=robust)
-    )
+    domain, robust = RowDomain.of(design, noise.grid_bits), residuals is not None
+    queries = gaussian_queries(design, domain, robust=robust, models=noise.models, clip_counts=clip_counts)
     blocks = {block: entries for block, entries in blocks_of(queries).items() if block not in BLOCKS}
     if residuals is not None and residuals.ratio is None:
         blocks.pop(RATIO_BLOCK, None)
@@ -526,35 +517,6 @@ def _whole_triangle(body: Mapping[str, object], noise: NoiseDistribution, size: 
         left_out = " without the products inside noise.factors" if noise.zeros else ""
         raise ReleaseFileError(f"'totals' must be the upper triangle of a {size} x {size} matrix{left_out}")
     return noise.with_zeros(totals, size, "0")
-
-
-def _scaling_part(table: Mapping[str, object], design: Design) -> ScalingPart:
-    if not design.intercept or design.radius is not None:
-        raise ReleaseFileError("the field 'scaling' requires a design with an intercept and without a radius")
-    columns = len(design.released) - 2
-    centres, scales = (_floats(table.get(name), columns, f"scaling.{name}") for name in ("centres", "scales"))
-    names = ("radius", "target_centre", "target_bound")
-    radius, centre, bound = _floats([table.get(name) for name in names], 3, "radius, target_centre and target_bound")
-    ranges = [(bound, _TARGET_BOUNDS), *((scale, _SCALES) for scale in scales)]
-    ranges += [(number, (-1.0, 1.0)) for number in (*centres, centre)]
-    if radius < 1 or any(not low <= number <= high for number, (low, high) in ranges):
-        raise ReleaseFileError(
-            "scaling: expected centres from -1 to 1, scales from 2^-10 to 2^40, a target_bound from 2^-10 to 2 and a "
-            "radius of at least 1"
-        )
-    if radius * 2.0**RADIUS_BITS % 1 or radius > _WIDEST_RADIUS:
-        raise ReleaseFileError(f"scaling.radius must be a multiple of 2^-{RADIUS_BITS} and at most {_WIDEST_RADIUS:g}")
-    fourth = table.get("fourth")
-    if not isinstance(fourth, list) or len(fourth) not in (0, entry_count(columns + 1)):
-        raise ReleaseFileError(
-            f"scaling.fourth must be the upper triangle of a {columns + 1} x {columns + 1} matrix, or empty"
-        )
-    whole = tuple(integer_of(total, "scaling.fourth") for total in fourth)
-    clipped = table.get("target_clipped")
-    if not isinstance(clipped, list) or len(clipped) != (2 if target_searched(design) else 0):
-        raise ReleaseFileError("scaling.target_clipped must be two counts, or empty for a boolean target")
-    counts = tuple(integer_of(count, "scaling.target_clipped") for count in clipped)
-    return ScalingPart(centres, scales, radius, centre, bound, whole, counts)
 
 
 def _clip_counts(body: Mapping[str, object], design: Design) -> dict[str, int]:

@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
 from discreet.accounting.noise_distribution import CLIPPED, DISCOVERY, GUARD, NoiseDistribution, Settings
-from discreet.accounting.scaling import TARGET_CLIPPED
 from discreet.design.columns import Numeric
 from discreet.design.design import Design
 from discreet.design.domain import model_text
@@ -31,9 +30,7 @@ from discreet.releases.fields import (
     GuardPart,
     NoisyCount,
     ResidualPart,
-    ScalingPart,
     StagedPart,
-    TargetClipping,
     digest_of,
 )
 from discreet.text import html_table
@@ -43,6 +40,7 @@ if TYPE_CHECKING:
     from discreet.releases.description import Description
 
 NOT_PRIVATE_SUFFIX: Final = ".NOT-PRIVATE.json"
+_GUARDED: Final = {"fitting": "rows that fit the design", "other": "rows that its rules drop"}
 
 
 @dataclass(frozen=True)
@@ -85,9 +83,6 @@ class Release:
         Noisy counts of the guard, if there was one; see `guard_counts`.
     discovery
         Noisy counts from which private bounds were computed, if any. The bounds are in the design; see `found_bounds`.
-    scaling
-        With private scaling, the released numbers by which rows were scaled and weighted. `totals` are then sums over
-        weighted rows, and `scalars` has the number of rows.
     staged
         In a release by `staged`, the released numbers that define its sums, which are not products of the declared
         columns.
@@ -114,7 +109,6 @@ class Release:
     clipped: Mapping[str, int] = field(default_factory=dict)
     guard: GuardPart | None = None
     discovery: DiscoveryPart | None = None
-    scaling: ScalingPart | None = None
     staged: StagedPart | None = None
     curators: CuratorTerms | None = None
     signature: str | None = None
@@ -140,8 +134,8 @@ class Release:
 
     @property
     def weighted(self) -> bool:
-        """Whether rows were weighted, by declared weights or by private scaling."""
-        return self.scaling is not None or self.design.weights is not None
+        """Whether rows have declared weights."""
+        return self.design.weights is not None
 
     @property
     def plain(self) -> bool:
@@ -235,18 +229,18 @@ class Release:
         return {name: NoisyCount(total / self.noise.unit, sd) for name, total in self.clipped.items()}
 
     @property
-    def target_clipping(self) -> TargetClipping | None:
-        """Bounds at which private scaling clipped the target, and noisy counts of clipped rows.
+    def counts(self) -> Mapping[str, NoisyCount]:
+        """All noisy counts of rows that were released, by what they count."""
+        from discreet.accounting.moment_queries import COUNTED
 
-        None without private scaling or for a boolean target.
-        """
-        by, target = self.scaling, self.design.columns[self.design.target]
-        if by is None or not isinstance(target, Numeric):
-            return None
-        bounds = [target.mid + target.half * (by.target_centre + side * by.target_bound) for side in (-1, 1)]
-        sd = self.noise.sd(TARGET_CLIPPED)
-        below, above = (NoisyCount(count / self.noise.unit, sd) for count in by.target_clipped)
-        return TargetClipping((bounds[0], bounds[1]), below, above)
+        singles = {label: block for block, label in COUNTED.items() if block in self.scalars}
+        clipped, guard = self.clip_counts or {}, self.guard_counts or {}
+        return {
+            **{label: NoisyCount(self.scalars[block] / self.noise.unit, self.noise.sd(block))
+               for label, block in singles.items()},
+            **{f"rows with a clipped value of {name}": count for name, count in clipped.items()},
+            **{_GUARDED[name]: count for name, count in guard.items()},
+        }  # fmt: skip
 
     @property
     def full_noise(self) -> NoiseDistribution:
@@ -379,14 +373,6 @@ class Release:
             }
         if self.staged is not None:
             body["staged"] = self.staged.to_dict()
-        if self.scaling is not None:
-            by = self.scaling
-            body["scaling"] = {
-                "centres": list(by.centres), "scales": list(by.scales), "radius": by.radius,
-                "target_centre": by.target_centre, "target_bound": by.target_bound,
-                "fourth": [str(total) for total in by.fourth],
-                "target_clipped": [str(count) for count in by.target_clipped],
-            }  # fmt: skip
         if self.curators is not None:
             body["curators"] = self.curators.to_dict()
         if self.clipped:

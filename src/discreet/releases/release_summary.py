@@ -1,13 +1,16 @@
-"""Summary of the content, guarantee and origin of a release in ten lines."""
+"""Summary of the content, guarantee and origin of a release in about ten lines."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
+from discreet.accounting.moment_queries import COUNTED
+from discreet.accounting.noise_distribution import ROWS
 from discreet.design.columns import Boolean, Categorical, Column, Interaction, Numeric, SplineBasis
 from discreet.ledger.event_log import MergedAnchor
 from discreet.privacy.spend import UNTRACKED
 from discreet.releases.fields import SCHEMA_VERSION, NoisyCount, released_count
+from discreet.releases.staged_moments import estimated_line
 from discreet.text import in_groups
 
 if TYPE_CHECKING:
@@ -21,6 +24,8 @@ _UNTRACKED: Final = "untracked: repeated releases of this table are not counted"
 def outline(release: Release) -> list[tuple[str, str]]:
     """Return the summary as ten labelled lines, with one more for the session fingerprint of a merged release.
 
+    A release by `staged` also has a line that says what is estimated.
+
     >>> from discreet.design.design import Design
     >>> from discreet.testing import exact_release
     >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
@@ -31,7 +36,8 @@ def outline(release: Release) -> list[tuple[str, str]]:
     target = design.columns[design.target]
     return [
         ("Holds", _holds(release)),
-        ("Target", f"{design.target}, {describe_column(target)}{_clipped_at(release)}"),
+        *([] if (line := estimated(release)) is None else [("Estimates", line)]),
+        ("Target", f"{design.target}, {describe_column(target)}"),
         ("Features", _features(release)),
         ("Rows", _rows(released_count(release))),
         ("Promise", _promise(release)),
@@ -49,6 +55,7 @@ def outline_facts(release: Release) -> dict[str, object]:
     design, guarantee, rows = release.design, release.guarantee, released_count(release)
     return {
         "kind": release.kind,
+        "estimated": estimated(release),
         "private": release.private,
         "target": design.target,
         "features": list(design.regressors),
@@ -56,7 +63,6 @@ def outline_facts(release: Release) -> dict[str, object]:
         "intercept": design.intercept,
         "weights": design.weights,
         "weights_are": design.weights_are,
-        "target_clipping": None if release.target_clipping is None else release.target_clipping.to_dict(),
         "rows": None if rows is None else rows.value,
         "rows_sd": None if rows is None else rows.sd,
         "guarantee": None if guarantee is None else guarantee.to_dict(),
@@ -73,6 +79,11 @@ def outline_facts(release: Release) -> dict[str, object]:
         "digest": release.digest,
         "signed": release.signature is not None,
     }
+
+
+def estimated(release: Release) -> str | None:
+    """Describe what a release by `staged` estimates, and how many rows it shortened; None for other releases."""
+    return None if release.staged is None else f"{estimated_line(release, release.staged)[0]}."
 
 
 def describe_ledger(anchor: str) -> str:
@@ -112,18 +123,11 @@ def _holds(release: Release) -> str:
     size = len(release.columns)
     if release.coefficients is not None:
         return f"{size - 1} coefficients of one model; no other model can be fitted"
+    if release.staged is not None:
+        return f"least squares of {size} columns (with the constant), from noisy sums; any linear model can be fitted"
     weighted = " weighted" if release.weighted else ""
     by = "" if release.design.weights is None else f", weights: {release.design.weights}"
     return f"noisy sums of products of {size}{weighted} columns (with the constant){by}; any linear model can be fitted"
-
-
-def _clipped_at(release: Release) -> str:
-    by = release.target_clipping
-    if by is None:
-        return ""
-    target = cast("Numeric", release.design.columns[release.design.target])
-    ends = " to ".join(target.value_text(end, ".4") for end in by.inside(target.bounds))
-    return f"; clipped to {ends} in rows of full weight"
 
 
 def _features(release: Release) -> str:
@@ -159,16 +163,14 @@ def _mechanism(release: Release) -> str:
 
 def _beside(release: Release) -> list[str]:
     """List everything released besides the sums of products or the coefficients."""
-    by = release.scaling
     parts = {
         "a noisy number of rows": not release.plain
         and release.design.weights is None
         and released_count(release) is not None,
-        "centres, scales and the radius of the weights": by is not None,
-        "sums with fourth powers of weights, for standard errors": by is not None and bool(by.fourth),
         "centres and scales, a pilot line, and counts of rows by norm": release.staged is not None,
-        "counts of rows with a clipped target": by is not None and bool(by.target_clipped),
-        f"sums for robust standard errors{_of_models(release)}": release.residuals is not None,
+        f"sums for robust standard errors{_of_models(release)}": release.residuals is not None
+        or (release.staged is not None and bool(release.staged.score_products)),
+        **{f"a noisy count of {label}": block in release.scalars for block, label in COUNTED.items() if block != ROWS},
         "counts of clipped rows": bool(release.clipped),
         "counts of rows that fit the design and that do not (guard)": release.guard is not None,
         "counts from which private bounds were computed": release.discovery is not None,

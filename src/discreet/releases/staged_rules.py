@@ -14,7 +14,14 @@ from typing import Final
 import numpy as np
 
 from discreet.accounting.noise_distribution import NoiseDistribution
-from discreet.accounting.staged_queries import BINS_PER_OCTAVE, ROW_NORMS, SCORE_BINS, SCORE_NORMS, staged_shares
+from discreet.accounting.staged_queries import (
+    BINS_PER_OCTAVE,
+    ROW_NORMS,
+    SCORE_BINS,
+    SCORE_NORMS,
+    has_score_products,
+    staged_shares,
+)
 from discreet.design.columns import Boolean, Interaction, Numeric
 from discreet.design.design import Design
 from discreet.design.scales import released_columns
@@ -35,6 +42,10 @@ _SURE_SDS: Final = 4.0
 _LIKELY_SDS: Final = 3.0
 
 
+# margin for the rounding of sums
+_ROUNDED_UP: Final = 1 + 2.0**-40
+
+
 # -- box ---------------------------------------------------------------------------------------------------------------
 
 
@@ -50,12 +61,15 @@ class RowBox:
         Ends of the centred target.
     longest
         Bound of the norm of (1, z), in which only one level of a factor is counted.
+    starts
+        First coordinate of each factor, and every coordinate that is in none.
     """
 
     low: tuple[float, ...]
     high: tuple[float, ...]
     target: tuple[float, float]
     longest: float
+    starts: tuple[int, ...]
 
     @property
     def span(self) -> float:
@@ -64,9 +78,27 @@ class RowBox:
 
     def largest_residual(self, line: Sequence[float]) -> float:
         """Return the largest residual of a line inside the box."""
-        ends = [sorted((b * low, b * high)) for b, low, high in zip(line, self.low, self.high, strict=True)]
-        least, most = (math.fsum(one[side] for one in ends) for side in (0, 1))
+        ends = np.outer(line, (1.0, 1.0)) * np.column_stack([self.low, self.high])
+        # at most one level of a factor is not 0, and 0 is one end of its range
+        least = float(np.minimum.reduceat(ends.min(axis=1), self.starts).sum())
+        most = float(np.maximum.reduceat(ends.max(axis=1), self.starts).sum())
         return max(self.target[1] - least, most - self.target[0])
+
+    def largest_length(self, matrix: FloatArray) -> float:
+        """Return a bound of the length of a matrix times (1, z) inside the box.
+
+        The squared length is a sum of products of two coordinates, each of which is at most its largest value over the
+        corners of the box. The spectral norm gives another bound.
+        """
+        form = matrix.T @ matrix
+        ends = np.array([self.low, self.high])
+        terms = np.max([form * np.outer(one, other) for one in ends for other in ends], axis=0)
+        largest = np.maximum.reduceat(np.maximum.reduceat(terms, self.starts, axis=0), self.starts, axis=1)
+        # two levels of one factor have the product 0
+        squares = form.diagonal() * np.square(ends).max(axis=0)
+        np.fill_diagonal(largest, np.maximum.reduceat(squares, self.starts))
+        spectral = self.longest * float(np.linalg.norm(matrix, 2))
+        return min(spectral, math.sqrt(float(largest.sum()))) * _ROUNDED_UP
 
 
 def box_of(design: Design, centres: Sequence[float], scales: Sequence[float], target_centre: float) -> RowBox:
@@ -81,12 +113,13 @@ def box_of(design: Design, centres: Sequence[float], scales: Sequence[float], ta
         signed = isinstance(column, Numeric) or (isinstance(column, Interaction) and column.signed)
         low.append(((-1.0 if signed else 0.0) - centre) / scale)
         high.append((1.0 - centre) / scale)
-    squares = [max(a * a, b * b) for a, b in zip(low, high, strict=True)]
-    for first, last in design.factors:
-        squares[first : last + 1] = [max(squares[first : last + 1]), *[0.0] * (last - first)]
+    others = {place for first, last in design.factors for place in range(first + 1, last + 1)}
+    starts = tuple(place for place in range(len(low)) if place not in others)
+    squares = np.square([low, high]).max(axis=0)
     least = 0.0 if isinstance(design.columns[design.target], Boolean) else -1.0
     ends = (least - target_centre, 1.0 - target_centre)
-    return RowBox(tuple(low), tuple(high), ends, math.sqrt(math.fsum(squares)))
+    longest = math.sqrt(math.fsum(np.maximum.reduceat(squares, starts).tolist()))
+    return RowBox(tuple(low), tuple(high), ends, longest, starts)
 
 
 # -- histograms --------------------------------------------------------------------------------------------------------
@@ -205,9 +238,7 @@ def whitening_of(gram: FloatArray, rows: float) -> FloatArray:
 
 def largest_score(box: RowBox, whitening: FloatArray, line: Sequence[float]) -> float:
     """Return a bound of the norm of a whitened score: nothing is clipped there."""
-    extents = np.maximum(np.abs(box.low), np.abs(box.high))
-    longest = min(box.longest * float(np.linalg.norm(whitening, 2)), float(np.linalg.norm(whitening, axis=0) @ extents))
-    return max(longest * box.largest_residual(line), 2.0**-40)
+    return max(box.largest_length(whitening) * box.largest_residual(line), 2.0**-40)
 
 
 # -- pilot lines -------------------------------------------------------------------------------------------------------
@@ -220,7 +251,7 @@ LARGEST_WHITENING: Final = 2 * (1 + 1e-6)
 
 def effective_mu(noise: NoiseDistribution, design: Design) -> float:
     """Return mu for one row of a score: divided by the sensitivity, which depends on the relation and the unit."""
-    return 1 / (noise.sd("cross") * math.sqrt(staged_shares(design).score))
+    return 1 / (noise.sd("cross") * math.sqrt(staged_shares(design, robust=has_score_products(noise)).score))
 
 
 def pilot_quantile(mu: float, rows: float) -> float:
@@ -253,7 +284,7 @@ def limited_line(line: FloatArray) -> FloatArray:
 
 # -- bound of the scores -----------------------------------------------------------------------------------------------
 
-_SLOPES: Final = (0.3, 1.5)
+SLOPES: Final = (0.3, 1.5)
 _TAILS: Final = (0.05, 0.75)
 # the largest bound that costs little: this part of the sampling deviation of a score
 _FREE: Final = 0.4
@@ -274,12 +305,15 @@ class ScoreBound:
         Expected number of clipped rows, by the same model.
     sigma
         Rough standard deviation of the residuals, from a quantile of the norms.
+    slope
+        Standard deviation of the logarithm of the norms in their tail, from two quantiles, before it is limited.
     """
 
     bound: float
     lost: float
     clipped: float
     sigma: float
+    slope: float
 
 
 def score_bound(
@@ -293,7 +327,8 @@ def score_bound(
     tail = min(max(0.01, 3 * histogram.sd * math.sqrt(8) / rows), 1 / 8)
     high, low = histogram.log_quantile(tail, rows), histogram.log_quantile(4 * tail, rows)
     at = _NORMAL.inv_cdf(1 - tail)
-    slope = min(max((high - low) / (at - _NORMAL.inv_cdf(1 - 4 * tail)), _SLOPES[0]), _SLOPES[1])
+    spread = (high - low) / (at - _NORMAL.inv_cdf(1 - 4 * tail))
+    slope = min(max(spread, SLOPES[0]), SLOPES[1])
     beyond = max(2 / mu, 0.05 * math.sqrt(rows))
     z = _NORMAL.inv_cdf(1 - min(beyond / rows, tail))
     quantile = max(math.exp(high + slope * max(z - at, 0.0)), histogram.surely(_SURE_SDS))
@@ -303,9 +338,9 @@ def score_bound(
 
     def choice(bound: float) -> ScoreBound:
         if bound >= largest:
-            return ScoreBound(largest, 0.0, 0.0, sigma)
+            return ScoreBound(largest, 0.0, 0.0, sigma, spread)
         clipped = beyond * (bound / quantile) ** (-1 / shape)
-        return ScoreBound(bound, clipped * bound * shape / (1 - shape), clipped, sigma)
+        return ScoreBound(bound, clipped * bound * shape / (1 - shape), clipped, sigma, spread)
 
     choices = [choice(first * math.pow(2.0, k / 4)) for k in range(_BOUNDS_TRIED)]
     return min(choices, key=lambda one: (one.bound * sd) ** 2 + ALLOWANCE * one.lost**2)

@@ -16,6 +16,7 @@ from discreet.curator.engine import Engine, NoSums, PartSums, TakeRows, Work
 from discreet.curator.individuals import known_persons
 from discreet.curator.summing import totals_of
 from discreet.curator.sums.gram import Sums
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.columns import bad_cell, remedy
 from discreet.design.design import Design
 from discreet.errors import CellError, DataError, OptionError, UnsupportedError
@@ -35,8 +36,9 @@ from discreet.spark.executor_tasks import (
 from discreet.spark.spark_session import check_spark, plan_text, run_on_spark
 from discreet.tables.arrow import declared_arrays
 from discreet.tables.csv_format import DEFAULT_READING, ReadOptions
+from discreet.tables.file_source import check_reading, is_text
 from discreet.tables.frames import Origin, check_names, is_from
-from discreet.tables.opening import check_reading, is_text, open_source
+from discreet.tables.opening import open_source
 
 if TYPE_CHECKING:
     from discreet.tables.source import Source
@@ -200,7 +202,7 @@ def _taken(rows: Iterable[Any], design: Design, take: TakeRows) -> list[PartSums
 
 def _nothing(sums: Sums) -> PartSums:
     """Return the sums of a plan that Spark knows to be empty, for which it runs no task."""
-    return PartSums(totals_of(sums.empty(), 0, ()))
+    return PartSums(totals_of(sums.empty(), RowCounts()))
 
 
 def _adders(sums: Sums) -> int:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from discreet.errors import DataError, DiscreetError, MissingDependencyError, OptionError, UnsupportedError, shown
-from discreet.tables.opening import is_text
+from discreet.tables.file_source import is_text
 from discreet.wording import Install, LeaveOut, Message, SetOption
 
 # -- spark jobs --------------------------------------------------------------------------------------------------------

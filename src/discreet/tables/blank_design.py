@@ -23,7 +23,8 @@ from discreet.tables.csv import BLOCK_BYTES
 from discreet.tables.csv_format import DEFAULT_READING, ReadOptions, TextBytes, checked_reading
 from discreet.tables.database import DatabaseSource, DatabaseTable
 from discreet.tables.file_formats import ArrowFile, StatisticalFile
-from discreet.tables.opening import FileSource, found_files, is_text, open_source
+from discreet.tables.file_source import FileSource, found_files, is_text
+from discreet.tables.opening import open_source
 from discreet.text import escape_control
 from discreet.wording import Message, SetOption
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
+from typing import Unpack
 
 import numpy as np
 
@@ -19,7 +20,15 @@ from discreet.errors import OptionError, UnsupportedError
 from discreet.ledger import event_log
 from discreet.mechanisms.gaussian import clip_columns, on_product_grid
 from discreet.mechanisms.protocol import run_passes
-from discreet.options import AUTO, DECLARED, DEFAULT_GRID_BITS, ReleaseOptions, RobustErrors, Scaling
+from discreet.options import (
+    AUTO,
+    DEFAULT_GRID_BITS,
+    ONE_PASS,
+    ReleaseKeywords,
+    ReleaseOptions,
+    options_of,
+    takes_options,
+)
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.checks import check_flag
 from discreet.release_request import ReleaseRequest, check_design
@@ -80,7 +89,7 @@ def exact_release(
         grid_bits, dict.fromkeys((*BLOCKS, *extra_blocks), 0), "none", parameters=parameters
     )
     totals = moments.values[:-1] if weighted else moments.values
-    counts = on_product_grid(moments.clipped, [0] * len(moments.clipped), distribution)
+    counts = on_product_grid(moments.counts.clipped, [0] * len(moments.counts.clipped), distribution)
     return Release(
         design=design,
         guarantee=None,
@@ -89,13 +98,14 @@ def exact_release(
         noise=distribution,
         totals=totals,
         scalars={ROWS: moments.values[-1]} if ROWS in distribution.sigma else {},
-        units_public=moments.count if design.unit.neighbours == "replace" else None,
+        units_public=moments.counts.units if design.unit.neighbours == "replace" else None,
         anchor="untracked",
         made_by=f"discreet {__version__}",
         clipped=dict(zip(design.clippable, counts, strict=True)) if clip_counts else {},
     )
 
 
+@takes_options(without=("guard", "allow_weak_privacy"))
 def seeded_release(
     data: object,
     design: Design,
@@ -103,21 +113,18 @@ def seeded_release(
     seed: int,
     epsilon: float,
     delta: float = 0.0,
-    mechanism: str = AUTO,
-    settings: Mapping[str, object] | None = None,
-    robust: bool | RobustErrors = False,
-    clip_counts: bool = False,
-    scaling: Scaling = DECLARED,
-    grid_bits: int = DEFAULT_GRID_BITS,
+    **options: Unpack[ReleaseKeywords],
 ) -> Release:
     """Release as `discreet.release` does, but with noise from a seed, NOT PRIVATE: the seed reveals the noise.
 
     Parameters
     ----------
-    data, design, epsilon, delta, mechanism, settings, robust, clip_counts, scaling, grid_bits
+    data, design, epsilon, delta
         As in `discreet.release`.
     seed : int
         An integer of at least 0. The same seed gives the same noise.
+    **options
+        As in `discreet.release`.
 
     Returns
     -------
@@ -129,18 +136,11 @@ def seeded_release(
     >>> table = {"x": [1.0, 0.5], "y": [1.0, 1.0]}
     >>> one, two = (seeded_release(table, design, seed=3, epsilon=1.0, delta=1e-6) for _ in range(2))
     >>> one == two, one.private, one.mechanism
-    (True, False, 'gaussian-seeded')
+    (True, False, 'staged-seeded')
     """
+    checked = options_of(seeded_release, options)
     check_design(design)
-    options = ReleaseOptions(
-        mechanism=mechanism,
-        settings=settings,
-        robust=robust,
-        clip_counts=clip_counts,
-        scaling=scaling,
-        grid_bits=grid_bits,
-    )
-    return marked_seeded(release_with(SeededSampler(seed), data, design, PrivacyBudget(epsilon, delta), options))
+    return marked_seeded(release_with(SeededSampler(seed), data, design, PrivacyBudget(epsilon, delta), checked))
 
 
 def marked_seeded(release: Release) -> Release:
@@ -203,8 +203,11 @@ class SummedTable:
     ) -> Release:
         """Release as `seeded_release` does, but from the stored sums, NOT PRIVATE.
 
-        Mechanisms that need a second pass, or sums other than products of rows, are rejected.
+        Mechanisms that need a second pass, or sums other than products of rows, are rejected. With delta, `auto`
+        therefore selects `gaussian`.
         """
+        if mechanism == AUTO and delta > 0:
+            mechanism = ONE_PASS
         options = ReleaseOptions(mechanism=mechanism, settings=settings, grid_bits=self._grid_bits)
         request = _request(self._design, PrivacyBudget(epsilon, delta), options)
         passes = request.mechanism.passes(request.context(SeededSampler(seed)))
@@ -232,7 +235,7 @@ def summed_table(
     >>> rows = {"x": [1.0, 0.5], "y": [1.0, 1.0]}
     >>> table = summed_table(rows, design)
     >>> many = [table.release(seed=seed, epsilon=1.0, delta=1e-6) for seed in range(3)]
-    >>> many[2] == seeded_release(rows, design, seed=2, epsilon=1.0, delta=1e-6)
+    >>> many[2] == seeded_release(rows, design, seed=2, epsilon=1.0, delta=1e-6, mechanism="gaussian")
     True
     """
     design = design.redeclared()

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from discreet.accounting.privacy_maps import MAPS, MOMENTS, VERSION, loss_of
+from discreet.accounting.privacy_maps import VERSION, loss_of
+from discreet.accounting.settings import MECHANISMS, MOMENTS
 from discreet.audit.pairs import worst_pairs
 from discreet.design.design import Design
 from discreet.errors import SpecError
@@ -25,7 +26,7 @@ MAY_NOT_COUNT = ("gram_off_diagonal", "count", "target_square")
 
 
 def test_every_mechanism_has_a_map_and_the_same_version():
-    assert set(MAPS) == set(mechanisms())
+    assert set(MECHANISMS) == set(mechanisms())
     assert {mechanism.version for mechanism in mechanisms().values()} == {VERSION} == {"1"}
     assert {name for name, one in mechanisms().items() if one.kind == "moments"} == MOMENTS
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from discreet.accounting.noise_distribution import WEIGHT_STEPS
-from discreet.accounting.privacy_maps import MAPS, loss_of
+from discreet.accounting.privacy_maps import loss_of
+from discreet.accounting.settings import MECHANISMS
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
@@ -88,7 +89,7 @@ def test_noise_for_a_design_of_the_other_kind_is_refused():
         loss(distribution_of(), plain)
 
 
-@pytest.mark.parametrize("mechanism", sorted(set(MAPS) - {"gaussian"}))
+@pytest.mark.parametrize("mechanism", sorted(set(MECHANISMS) - {"gaussian"}))
 def test_no_other_mechanism_is_for_a_design_with_weights(mechanism):
     with pytest.raises(SpecError, match="a design with weights needs the mechanism 'gaussian'"):
         loss(distribution_of(), mechanism=mechanism)

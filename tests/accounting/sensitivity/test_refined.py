@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from discreet.accounting.scaling import in_declared_ball, refined_queries
+from discreet.accounting.search_queries import in_declared_ball, refined_queries
 from discreet.design.design import Design
 
 COLUMNS = {"x": (-1, 1), "z": (-2, 2), "b": bool, "y": (-1, 1)}

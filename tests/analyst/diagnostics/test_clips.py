@@ -14,10 +14,8 @@ from discreet.analyst.bound_costs import (
     _range,
     clipped_columns,
     clipped_shares,
-    clipped_target,
     clipping_note,
     range_note,
-    target_clipping_note,
     unsettled_bounds,
 )
 from discreet.analyst.diagnostics import findings
@@ -53,7 +51,7 @@ def words(fit) -> str:
 
 
 def test_without_counts_the_note_names_the_columns_and_says_that_the_share_is_unknown():
-    made = discreet.release(table(), DESIGN, **BUDGET)
+    made = discreet.release(table(), DESIGN, **BUDGET, mechanism="gaussian")
     fit = discreet.fit(made)
     for text in (words(fit), fit.to_dict()["notes"][0]):
         assert "Any values of y, x, w outside their declared bounds were clipped" in text
@@ -187,12 +185,15 @@ def test_the_estimator_and_the_command_line_count_too(tmp_path):
         program, [*arguments, "--delta", "1e-6", "--clip-counts", "-o", str(tmp_path / "r.json"), "--json"]
     )
     assert run.exit_code == 0, run.output
-    found = json.loads(run.stdout)["clip_counts"]
-    assert found["y"]["count"] == pytest.approx(2920, abs=8 * found["y"]["sd"])
-    assert discreet.Release.load(tmp_path / "r.json").clip_counts["y"].sd == found["y"]["sd"]
+    found = json.loads(run.stdout)["counts"]["rows with a clipped value of y"]
+    assert found["count"] == pytest.approx(2920, abs=8 * found["sd"])
+    assert discreet.Release.load(tmp_path / "r.json").clip_counts["y"].sd == found["sd"]
     run = CliRunner().invoke(program, [*arguments, "--clip-counts", "-o", str(tmp_path / "pure.json")])
     assert run.exit_code == 0, run.output
-    assert "noisy counts of clipped rows in y, x, w" in " ".join(run.stdout.split())
+    shown = " ".join(run.stdout.split())
+    for label, count in discreet.Release.load(tmp_path / "pure.json").counts.items():
+        assert f"{label}: {count.words}" in shown
+    assert "rows with a clipped value of y: about" in shown
     run = CliRunner().invoke(
         program, [*arguments, "--clip-counts", "--mechanism", "k-norm", "-o", str(tmp_path / "no.json")]
     )
@@ -229,84 +230,6 @@ def test_ranges_that_were_searched_are_named_in_the_units_of_their_columns():
 def test_bounds_of_dates_are_printed_as_dates() -> None:
     column = Design("y", {"y": (0, 1), "d": {"bounds": (date(2019, 1, 1), date(2024, 12, 31))}}).columns["d"]
     assert _range("d", column, (-1.0, 1.0)) == "d: 2019-01-01 to 2024-12-31"
-
-
-SCALED = Design("y", {"x": (-0.1, 1.1), "w": (0, 1), "y": (-5, 30)})
-
-
-def scaled_release(errors: str, seed: int = 1):
-    """Private scaling of a linear mean times lognormal errors, or with normal errors of the same size added."""
-    rng = np.random.default_rng(seed)
-    x, w = rng.uniform(size=(2, ROWS))
-    normal = rng.normal(size=ROWS)
-    y = (1 + 2 * x) * np.exp(0.8 * normal - 0.32) if errors == "lognormal" else 1 + 2 * x + 1.9 * normal
-    return seeded_release({"x": x, "w": w, "y": y}, SCALED, seed=seed, epsilon=5.0, delta=1e-6, scaling="private")
-
-
-def test_a_long_tail_clipped_at_the_released_bound_is_a_finding_in_summary_report_and_values():
-    made = scaled_release("lognormal")
-    fit, clipping = discreet.fit(made), made.target_clipping
-    by = made.scaling
-    middle, half = 12.5 + 17.5 * by.target_centre, 17.5 * by.target_bound
-    assert clipping.bounds == pytest.approx((middle - half, middle + half))
-    assert clipping.above.value > 5 * clipping.above.sd > 0
-    (finding,) = (one for one in findings(made, fit) if one.number == "D022")
-    assert finding.severity == "caution"
-    assert f"About {clipping.above.value / fit.nobs:.2%} of the rows" in finding.text
-    assert "above the released bounds of y and were clipped" in finding.text
-    assert finding.text in fit.to_dict()["notes"]
-    assert " ".join(finding.text.split()) in words(fit)
-    low, high = max(clipping.bounds[0], -5.0), min(clipping.bounds[1], 30.0)
-    assert f"values in rows of full weight were limited to {low:.4g} to {high:.4g}, and rows of lower" in words(fit)
-    assert fit.to_dict()["target_clipping"] == clipping.to_dict()
-    page = render(report_view(made, fit))
-    assert 'id="d022"' in page
-    assert "y was clipped at released bounds" in page
-
-
-def test_the_counts_of_clipped_targets_are_those_of_the_rows():
-    """Without noise to speak of, the released counts are exact."""
-    rng = np.random.default_rng(3)
-    x, w = rng.uniform(size=(2, ROWS))
-    data = {"x": x, "w": w, "y": (1 + 2 * x) * np.exp(0.8 * rng.normal(size=ROWS) - 0.32)}
-    made = seeded_release(data, SCALED, seed=1, epsilon=1e7, delta=1e-6, scaling="private")
-    by = made.scaling
-    scaled = np.column_stack([np.ones(ROWS), ((x - 0.5) / 0.6 - by.centres[0]) / by.scales[0]])
-    scaled = np.column_stack([scaled, ((w - 0.5) / 0.5 - by.centres[1]) / by.scales[1]])
-    weights = np.minimum(1, by.radius / np.linalg.norm(scaled, axis=1))
-    target = weights * ((data["y"] - 12.5) / 17.5 - by.target_centre) / by.target_bound
-    assert made.target_clipping.above.value == pytest.approx((target > 1).sum(), abs=1)
-    assert made.target_clipping.below.value == pytest.approx((target < -1).sum(), abs=1)
-    assert (target > 1).sum() > 20
-
-
-def test_normal_errors_and_models_without_the_target_show_no_clipping_of_the_target():
-    """Seeded releases; `tests/studies/test_study_scaled.py` counts alarms over many."""
-    for seed in range(5):
-        made = scaled_release("normal", seed)
-        assert clipped_target(made, model_of(made.design)) is None
-        assert "y was clipped at released bounds" in words(discreet.fit(made))
-    made = scaled_release("lognormal")
-    other = discreet.fit(made, target="x", features=["w"])
-    assert clipped_target(made, other.model) is None
-    assert target_clipping_note(made, other.model) is None
-    feature = discreet.fit(made, target="x", features=["y"])
-    assert clipped_target(made, feature.model) is not None
-
-
-@pytest.mark.parametrize(("entry", "value"), [((0, 0), -1.0), ((-1, -1), 0.0)])
-def test_where_noise_hides_the_variance_of_the_target_nothing_is_said(entry, value):
-    made = scaled_release("lognormal")
-    moments = made.moments.copy()
-    moments[entry] = value
-    made.__dict__["moments"] = moments
-    assert clipped_target(made, model_of(made.design)) is None
-
-
-def test_a_release_without_private_scaling_has_no_released_bound_of_its_target():
-    made = seeded_release(table(), DESIGN, seed=1, **BUDGET)
-    assert made.target_clipping is None
-    assert clipped_target(made, model_of(made.design)) is None
 
 
 FOUND = Design("y", {"y": (-10, 30), "x": {"bounds": "private", "within": (0, 1024)}, "w": (0, 1)})
@@ -350,27 +273,3 @@ def test_settled_bounds_and_models_without_the_column_show_nothing():
     assert unsettled_bounds(settled, model_of(settled.design)) is None
     declared = seeded_release(table(), DESIGN, seed=1, **BUDGET)
     assert unsettled_bounds(declared, model_of(declared.design)) is None
-
-
-@pytest.mark.parametrize(
-    ("bounds", "there"), [((-15.0, 20.0), "above"), ((-2.0, 44.0), "below"), ((-15.0, 44.0), None)]
-)
-def test_a_released_bound_beyond_the_declared_one_clips_no_row_and_has_no_count(bounds, there):
-    """The counts of such a side are noise alone, so neither a note nor a finding names them."""
-    made = scaled_release("lognormal")
-    ends = [(end - 12.5) / 17.5 for end in bounds]
-    moved = replace(made.scaling, target_centre=sum(ends) / 2, target_bound=(ends[1] - ends[0]) / 2)
-    large = int(made.noise.unit) * 10_000
-    made = replace(made, scaling=replace(moved, target_clipped=(large, large)))
-    model = discreet.fit(made).model
-    note = target_clipping_note(made, model)
-    if there is None:
-        assert note == "The released bounds of y are outside the declared bounds, so they clip no row."
-        assert clipped_target(made, model) is None
-        return
-    low, high = max(bounds[0], -5.0), min(bounds[1], 30.0)
-    assert f"limited to {low:g} to {high:g}, and rows" in note
-    other = "above" if there == "below" else "below"
-    assert f"Noisy counts of clipped rows: 10,000 from {there} (" in note
-    assert f"from {other}" not in note
-    assert f" are {other}" not in (clipped_target(made, model) or "")

@@ -88,3 +88,16 @@ def test_only_noise_of_single_columns_is_shrunk():
     assert shrunk.products[0, 0] == noise.products[0, 0]
     turned = replace(noise, mapping=noise.mapping[[0, 2, 1]])
     assert turned.shrunk(kept, 1) is turned
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_variances_of_all_pairs_are_those_of_single_forms(weighted):
+    """Rows of one column are computed in another way than rows that mix columns."""
+    rng = np.random.default_rng(7)
+    root = rng.normal(size=(3, 3))
+    noise = replace(mapped(), weights=root @ root.T) if weighted else mapped()
+    rows = np.vstack([np.eye(3), rng.normal(size=(3, 3)), [[0.0, 2.0, 0.0], [0.0, 0.0, 0.0]]])
+    left, right = np.repeat(rows, len(rows), axis=0), np.tile(rows, (len(rows), 1))
+    expected = form_covariance(noise, left, right, right).reshape(len(rows), len(rows))
+    np.testing.assert_allclose(noise.entry_variance(rows), expected, rtol=1e-12)
+    np.testing.assert_allclose(noise.sd, np.sqrt(expected[:3, :3]), rtol=1e-12)

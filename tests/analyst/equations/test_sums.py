@@ -78,7 +78,7 @@ def test_rows_are_told_only_where_they_are_public_and_all_of_them_count():
 def test_a_count_of_kept_rows_stays_noisy_even_where_the_rows_read_are_public():
     design = Design("y", {"x": {"bounds": [0, 1], "missing": "drop"}, "y": (0, 1)}, unit={"neighbours": "replace"})
     rows = [0.5, None, 0.25, 0.75] * 500
-    release = discreet.release({"x": rows, "y": [0.5] * 2000}, design, epsilon=1.0, delta=1e-6)
+    release = discreet.release({"x": rows, "y": [0.5] * 2000}, design, epsilon=1.0, delta=1e-6, mechanism="gaussian")
     result = fit(release, penalty="adaptive")
     assert release.units_public == 2000
     assert "noisy count" in result.summary()

@@ -59,7 +59,9 @@ def test_the_public_path_covers_like_the_fast_one():
     for _ in range(runs):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyNotice)
-            release = discreet.release(population.table(1000, random), design, epsilon=1.0, delta=1e-6)
+            release = discreet.release(
+                population.table(1000, random), design, epsilon=1.0, delta=1e-6, mechanism="gaussian"
+            )
         result = discreet.fit(release)
         tally.add(result, population)
         for name, ends in result.conf_int().items():

@@ -137,6 +137,7 @@ def test_a_robust_interval_of_r_squared_is_wider_where_rows_are_skewed():
             design,
             epsilon=1e4,
             delta=1e-6,
+            mechanism="gaussian",
             robust=True,
             allow_weak_privacy=True,
         )
@@ -235,7 +236,8 @@ def noisy_fit():
     x, w = random.uniform(-1, 1, (2, 2_000))
     design = Design("y", {"x": (-1, 1), "w": (-1, 1), "y": (-4, 4)})
     rows = {"x": x, "w": w, "y": x + random.normal(0, 0.5, 2_000)}
-    return discreet.fit(seeded_release(rows, design, seed=2, epsilon=5.0, delta=1e-6, robust=True)).robust()
+    asked = {"epsilon": 5.0, "delta": 1e-6, "mechanism": "gaussian", "robust": True}
+    return discreet.fit(seeded_release(rows, design, seed=2, **asked)).robust()
 
 
 def test_joint_robust_tests_have_a_middle_of_their_own(noisy_fit):

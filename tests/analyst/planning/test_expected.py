@@ -27,10 +27,12 @@ def test_a_rare_treatment_is_planned_as_it_comes_out():
     errors = []
     for seed in range(60):
         table = treatment(cell.rows, random)
-        release = seeded_release(table, cell.design, seed=seed, epsilon=cell.epsilon, delta=cell.delta)
+        release = seeded_release(
+            table, cell.design, seed=seed, epsilon=cell.epsilon, delta=cell.delta, mechanism="gaussian"
+        )
         errors.append(discreet.fit(release).bse["t"])
     real = np.median(errors)
-    budget = {"rows": cell.rows, "epsilon": cell.epsilon, "delta": cell.delta}
+    budget = {"rows": cell.rows, "epsilon": cell.epsilon, "delta": cell.delta, "mechanism": "gaussian"}
     stated = plan(cell.design, **budget, assume={"t": {"share": 0.02}, "y": {"mean": 0.5, "sd": 0.85}})
     assert by_name(stated)["t"].std_error == pytest.approx(real, rel=0.15)
     assert by_name(plan(cell.design, **budget))["t"].std_error < real / 3
@@ -87,7 +89,7 @@ def test_a_coefficient_without_an_interval_has_its_own_reason_and_the_remedy_hol
 
 def test_columns_that_are_combinations_of_others_are_never_estimable():
     design = discreet.Design("y", {"x": (0, 1), "z": {"formula": "2 * x"}, "y": (0, 1)})
-    made = by_name(plan(design, rows=1e6, epsilon=5.0, delta=1e-6))
+    made = by_name(plan(design, rows=1e6, epsilon=5.0, delta=1e-6, mechanism="gaussian"))
     assert made["z"].reason.endswith("even 1000 times as many rows would not be enough")
 
 
@@ -103,7 +105,9 @@ def test_targets_are_stated_too():
     assert by_name(made)["x"].std_error == pytest.approx(np.median(real), rel=0.15)
     assert by_name(made)["Intercept"].supposed == pytest.approx(0.1)
     number = discreet.Design("y", {"x": (-1, 1), "y": (0, 10)})
-    middle, low = (plan(number, rows=50_000, **BUDGET, assume={"y": {"mean": mean}}) for mean in (5, 1))
+    middle, low = (
+        plan(number, rows=50_000, **BUDGET, mechanism="gaussian", assume={"y": {"mean": mean}}) for mean in (5, 1)
+    )
     assert by_name(low)["Intercept"].supposed == pytest.approx(1.0)
     assert by_name(middle)["Intercept"].supposed == pytest.approx(5.0)
     assert by_name(low)["x"].privacy_sd > 1.1 * by_name(middle)["x"].privacy_sd
@@ -169,7 +173,8 @@ def test_what_rounding_leaves_of_an_assumed_zero_is_0():
 
 def test_the_remedy_holds_with_many_columns_too():
     design = discreet.Design("y", {"y": (0, 1), **{f"x{index}": (0, 1) for index in range(45)}})
-    (reason,) = {one.reason for one in plan(design, rows=3_000, **BUDGET).coefficients}
+    budget = BUDGET | {"mechanism": "gaussian"}
+    (reason,) = {one.reason for one in plan(design, rows=3_000, **budget).coefficients}
     factor = float(reason.split("about ")[1].split(" times")[0])
     assert 1 < factor < 5
-    assert plan(design, rows=3_000 * factor, **BUDGET).estimable
+    assert plan(design, rows=3_000 * factor, **budget).estimable

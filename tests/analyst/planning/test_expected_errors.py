@@ -25,7 +25,7 @@ from support.planned_cells import LEVELS, Cell, levels
 
 
 def drawn(design, rows, *, one_table=False, epsilon=1.0, **assumed):
-    distribution = noise_distribution_for(design, epsilon, 1e-6)
+    distribution = noise_distribution_for(design, epsilon, 1e-6, mechanism="gaussian")
     expected = expected_release(design, distribution, read_assumptions(design, rows, **assumed))
     return Draws(read_model(expected, None, None, None)[1], 0.95, one_table=one_table)
 

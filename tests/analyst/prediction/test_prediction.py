@@ -290,10 +290,10 @@ def test_limits_clip_features_and_predictions_and_only_where_they_were_released(
     made = discreet.testing.seeded_release(table, design, seed=1, epsilon=5.0, delta=1e-6, mechanism="irls")
     limited = replace(made, coefficients=replace(made.coefficients, ranges=((-0.5, 0.25), (-1.0, 1.0))))
     wide, close = fit(made), fit(limited)
-    assert Limits.of(made, wide.model, "none") is None
-    assert Limits.of(limited, close.model, "none") == Limits(((-0.5, 0.25), (-1.0, 1.0)), (0.0, 10.0))
+    assert Limits.of(made, wide.model) is None
+    assert Limits.of(limited, close.model) == Limits(((-0.5, 0.25), (-1.0, 1.0)), (0.0, 10.0))
     exact = discreet.testing.exact_release(table, design)
-    assert Limits.of(exact, fit(exact).model, "bayes") is None
+    assert Limits.of(exact, fit(exact).model) is None
     # -0.5 is 1 and 0.25 is 2.5 in the units of x
     new = {"x": [0.0, 1.0, 2.0, 2.5, 4.0], "flag": [False] * 5}
     got = close.predict(new)
@@ -309,26 +309,3 @@ def test_predictions_of_a_boolean_target_are_cut_to_its_two_values():
     made = discreet.testing.seeded_release(table, design, seed=1, epsilon=5.0, delta=1e-6, mechanism="refined")
     steep = replace(made, coefficients=replace(made.coefficients, values=(0.0, 90.0), ranges=((-1.0, 1.0),)))
     assert fit(steep).predict({"x": [-1.0, 1.0]}).tolist() == [0.0, 1.0]
-
-
-def test_the_best_predictor_from_scaled_rows_stays_in_the_middle_of_each_column():
-    design = Design("y", {"y": (0, 10), "x": (0, 4), "flag": bool})
-    rng = np.random.default_rng(0)
-    x, flag = rng.normal(2, 0.1, 4000), rng.random(4000) < 0.5
-    table = {"x": x, "flag": flag, "y": 2 * x + flag}
-    made = discreet.testing.seeded_release(table, design, seed=1, epsilon=5.0, delta=1e-6, scaling="private")
-    best, plain = fit(made, penalty="bayes"), fit(made)
-    limits = Limits.of(made, best.model, "bayes")
-    (low, high), flags = limits.ranges
-    assert (low, high) == (made.scaling.centres[0] - 3 * made.scaling.scales[0],
-                           made.scaling.centres[0] + 3 * made.scaling.scales[0])  # fmt: skip
-    assert flags == (-1.0, 1.0)
-    assert limits.target == (0.0, 10.0)
-    assert Limits.of(made, plain.model, "none") is None
-    ends = [2 + 2 * low, 2 + 2 * high]
-    far = best.predict({"x": [0.0, 4.0], "flag": [False, False]})
-    np.testing.assert_allclose(far, best.predict({"x": ends, "flag": [False, False]}), rtol=1e-12)
-    assert far[1] - far[0] < plain.predict({"x": [4.0], "flag": [False]})[0]
-    other = fit(made, target="x", penalty="bayes")
-    centre, bound = made.scaling.target_centre, made.scaling.target_bound
-    assert Limits.of(made, other.model, "bayes").ranges[0] == (max(centre - bound, -1), min(centre + bound, 1))

@@ -45,4 +45,4 @@ def test_totals_differ_by_the_products_of_the_row(found):
         row = [int(value) for value in target.row[:, 0]]
         products = [a * b for i, a in enumerate(row) for b in row[i:]]
         assert [a - b for a, b in zip(here.values, there.values, strict=True)] == products
-        assert here.count == there.count + 1
+        assert here.counts.units == there.counts.units + 1

@@ -31,7 +31,9 @@ def test_an_entry_with_weights_adds_them_to_a_design_once():
     assert (weighted.weights, weighted.radius, entry.serves(weighted)) == ("weight", 0.5, True)
     assert entry.of(weighted) is weighted
     assert mechanism_entries()["gaussian"].of(design) is design
-    assert not mechanism_entries()["gaussian scaled"].serves(design)
+    assert not mechanism_entries()["staged"].serves(design)
+    individuals = Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"id": "who", "max_rows": 2})
+    assert [mechanism_entries()[name].serves(individuals) for name in ("staged", "staged robust")] == [True, False]
 
 
 def test_an_entry_with_further_models_has_them_for_every_design():

@@ -26,8 +26,7 @@ KNOWN = [name for name in mechanism_entries() if name != "irls wishart"]
 # on which the bound of `objective` is reached; beside residuals moments have 0.7 of mu^2, beside those of further
 # models 0.6, so that 0.97 of their roots, 0.81 and 0.75, are reached whatever the residuals are
 # noise decides how far a lone row is scaled: one run of `refined` in four loses less than 0.8, all of 24 with chance
-# 1e-14; one run of `staged` in ten does, all of 24 with chance 1e-24; of `gaussian scaled` 57% of 300 runs did, all of
-# 60 with chance 1e-14
+# 1e-14; one run of `staged` in ten does, all of 24 with chance 1e-24
 REACHED = {
     "output": 0.9,
     "objective": 0.7,
@@ -37,10 +36,10 @@ REACHED = {
     "gaussian robust models": 0.75,
     "refined": 0.8,
     "staged": 0.8,
-    "gaussian scaled": 0.8,
+    "staged robust": 0.8,
 }
-RUNS = {"refined": 24, "staged": 24, "gaussian scaled": 60}
-NEED_INTERCEPT = ("gaussian robust", "gaussian robust models", "gaussian scaled")
+RUNS = {"refined": 24, "staged": 24, "staged robust": 24}
+NEED_INTERCEPT = ("gaussian robust", "gaussian robust models", "staged robust")
 
 
 def cases(names, *intercepts):

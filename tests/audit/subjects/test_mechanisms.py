@@ -20,7 +20,7 @@ NAMES = list(mechanism_entries())
 COSTLY = (
     "refined",
     "staged",
-    "gaussian scaled",
+    "staged robust",
     "gaussian robust",
     "gaussian robust models",
     "irls moment",

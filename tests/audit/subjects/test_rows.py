@@ -25,7 +25,7 @@ def test_sums_are_those_of_the_table_however_often_they_are_asked_for():
     rows = SyntheticRows(table, design, domain)
     for _ in range(2):
         found = rows.sums(ExactGram(4, 16))
-        assert (found.values, found.unit, found.count) == (whole.values, whole.unit, 50)
+        assert (found.values, found.unit, found.counts.units) == (whole.values, whole.unit, 50)
 
 
 def test_a_run_reads_rows_that_it_has_had_written_anew_and_the_next_run_does_not():

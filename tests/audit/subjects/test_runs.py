@@ -24,11 +24,9 @@ def test_all_published_numbers_are_seen():
     assert np.array_equal(release_numbers(traced)[2:], np.ravel(traced.coefficients.trace))
     ranged = made(mechanism="refined")
     assert np.array_equal(release_numbers(ranged)[2:], np.ravel(ranged.coefficients.ranges))
-    scaled = made(scaling="private")
-    by = scaled.scaling
-    assert release_numbers(scaled)[-5:] == list(map(float, (*by.fourth, *by.target_clipped)))
-    assert len(release_numbers(scaled)) == 6 + 1 + 5 + 3 + 2
-    robust = made(robust=True)
+    staged = made(mechanism="staged", robust=True)
+    assert release_numbers(staged)[-3:] == list(map(float, staged.staged.score_products))
+    robust = made(mechanism="gaussian", robust=True)
     assert release_numbers(robust)[-1] == robust.residuals.ratio.total
     assert len(release_numbers(robust)) == 6 + 2 + 1 + 3 + 4
 
@@ -38,9 +36,10 @@ def test_releases_differ_in_their_noisy_numbers_alone():
         {},
         {"clip_counts": True},
         {"robust": True},
+        {"mechanism": "gaussian", "robust": True},
         {"mechanism": "adassp"},
         {"mechanism": "output"},
-        {"scaling": "private"},
+        {"mechanism": "staged"},
     ):
         assert len({rest_of_release(made(**options)) for _ in range(3)}) == 1
         assert len({tuple(release_numbers(made(**options))) for _ in range(3)}) == 3

@@ -230,7 +230,9 @@ def inside(folder: Path) -> str:
 def hopeless(folder: Path) -> str:
     table = {"x": [(i % 101) / 101 for i in range(20)], "y": [(i % 7) / 20 for i in range(20)]}
     table["z"] = table["x"]
-    made = seeded_release(table, Design("y", dict.fromkeys("xyz", (0, 1))), seed=3, epsilon=0.1, delta=1e-6)
+    made = seeded_release(
+        table, Design("y", dict.fromkeys("xyz", (0, 1))), seed=3, epsilon=0.1, delta=1e-6, mechanism="gaussian"
+    )
     made.save(folder / "hopeless.NOT-PRIVATE.json")
     return "hopeless.NOT-PRIVATE.json"
 

@@ -88,7 +88,7 @@ def test_the_sums_of_a_first_release_stand_for_the_table_with_the_residuals_it_r
     design = Design("y", {"x": (-1, 1), "w": (-1, 1), "y": (-2, 2)})
     x, w = rng.uniform(-1, 1, (2, 2_000))
     table = {"x": x, "w": w, "y": x - w + rng.normal(0, 0.3, 2_000)}
-    release = seeded_release(table, design, seed=2, epsilon=1.0, delta=1e-6)
+    release = seeded_release(table, design, seed=2, epsilon=1.0, delta=1e-6, mechanism="gaussian")
     silent = replace(release.noise, sigma=dict.fromkeys(release.noise.sigma, 0))
     told = discreet.fit(release).s2
     assert discreet.fit(replace(without_noise(release), noise=silent)).s2 == pytest.approx(told, rel=1e-6)
@@ -145,8 +145,8 @@ def test_assumptions_of_the_command_are_those_of_the_library(planned_folder: Pat
 
 @pytest.mark.no_cover
 def test_reasons_name_their_coefficients(planned_folder: Path, call: Call) -> None:
-    asked = ("--rows", "12000", "--epsilon", "2", "--delta", "1e-6", "--share", "b=0.002")
-    words = ("plan", "--design", "small.toml", *asked)
+    asked = ("--rows", "12000", "--epsilon", "2", "--delta", "1e-6", "--mechanism", "gaussian")
+    words = ("plan", "--design", "small.toml", *asked, "--share", "b=0.002")
     text = call(*words).stdout
     document = json.loads(call(*words, "--json").stdout)
     reasons = {one["name"]: one["reason"] for one in document["coefficients"]}
@@ -164,10 +164,10 @@ def test_json_of_a_plan_and_of_a_second_release(planned_folder: Path, call: Call
     document = json.loads(result.stdout)
     assert document["estimable"] is False
     assert len(document["over_epsilon"]) == 6
-    second = call("plan", "--from", "income.release.json", *options)
+    second = call("plan", "--from", "sums.release.json", *options)
     assert second.exit_code == 0, second.stderr
     assert set(json.loads(second.stdout)) == {"now", "second", "both"}
-    shown = call("plan", "--from", "income.release.json", *options[:-1]).stdout
+    shown = call("plan", "--from", "sums.release.json", *options[:-1]).stdout
     assert "2 a second release, epsilon 1; 3 both together" in shown
     assert "width 3" in shown
 
@@ -214,7 +214,8 @@ def test_noise_in_the_coefficients_themselves_is_told_before_any_data(planned_fo
 
 def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, call: Call) -> None:
     words = ("plan", "--design", "small.toml", "--rows", "50000", "--epsilon", "1", "--delta", "1e-6", "--json")
-    plain, robust = (json.loads(call(*words, *more).stdout) for more in ((), ("--robust",)))
+    named = ("--mechanism", "gaussian")
+    plain, robust = (json.loads(call(*words, *named, *more).stdout) for more in ((), ("--robust",)))
     assert robust["noise"]["cross"] > plain["noise"]["cross"]
     further = json.loads(call(*words, "--robust", "--robust-model", "y ~ 1").stdout)
     assert further["noise"]["cross"] > robust["noise"]["cross"]
@@ -224,6 +225,9 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
         "also have robust standard errors of the full model, 'y ~ 1'; the widths above are for plain standard errors"
         in text
     )
+    staged = " ".join(call(*words[:-1], "--robust").stdout.split())
+    assert "mechanism staged" in staged
+    assert "also have robust standard errors of every model of the target; the widths above are for plain" in staged
     assert "robust" not in call(*words[:-1]).stdout
 
 
@@ -281,8 +285,7 @@ def test_a_wrong_plan_is_one_line_and_exit_code_2(planned_folder: Path, call: Ca
 ELSEWHERE = {
     "--design": "design.toml", "--rows": "5", "--coefficient": "age", "--width": "2", "--plot": "p.svg",
     "--share": "b=0.2", "--mean": "age=40", "--sd": "age=9", "--slope": "age=1", "--correlation": "0.1",
-    "--rsquared": "0.5", "--spread": "0.5", "--target-spread": "0.5", "--scaling": "private",
-    "--grid-bits": "12",
+    "--rsquared": "0.5", "--spread": "0.5", "--target-spread": "0.5", "--grid-bits": "12",
 }  # fmt: skip
 
 
@@ -326,7 +329,7 @@ def test_a_weak_promise_is_planned_if_it_is_allowed(planned_folder: Path, call: 
 def test_a_second_release_is_planned_with_its_settings(planned_folder: Path, call: Call) -> None:
     design = discreet.Design("y", {"x": (-1, 1), "y": (-2, 2)})
     rows = {"x": np.linspace(-1, 1, 500), "y": np.linspace(-1, 1, 500)}
-    discreet.release(rows, design, epsilon=4.0, delta=1e-6).save("first.json")
+    discreet.release(rows, design, epsilon=4.0, delta=1e-6, mechanism="gaussian").save("first.json")
     words = ["plan", "--from", "first.json", "--epsilon", "4", "--delta", "1e-6", "--mechanism", "wishart", "--json"]
     many, few = (
         json.loads(call(*words, "--setting", f"degrees={degrees}").stdout)["second"]["coefficients"][1]["width"]

@@ -279,7 +279,8 @@ def test_intervals_are_those_of_the_library(out: str, folder: Path, call: Call) 
 def test_unbounded_sets_are_written_with_their_kind(folder: Path, call: Call) -> None:
     table = {"x": [(i % 101) / 101 for i in range(300)], "y": [(i % 7) / 20 for i in range(300)]}
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
-    releases = (seeded_release(table, design, seed=seed, epsilon=0.3, delta=1e-6) for seed in range(500))
+    budget = {"epsilon": 0.3, "delta": 1e-6, "mechanism": "gaussian"}
+    releases = (seeded_release(table, design, seed=seed, **budget) for seed in range(500))
     weak = next(
         one
         for one in releases
@@ -340,7 +341,7 @@ def test_every_level_on_the_command_line_is_checked(folder: Path, call: Call) ->
     (folder / "design.toml").write_text(DESIGN)
     for words in (
         ("plan", "--design", "design.toml", "--rows", "1000", "--epsilon", "1", "--delta", "1e-6"),
-        ("plan", "--from", PATH, "--epsilon", "1", "--delta", "1e-6"),
+        ("plan", "--from", "sums.release.json", "--epsilon", "1", "--delta", "1e-6"),
         ("report", PATH, "-o", "R.html"),
         ("predict", PATH, "new.csv", "--intervals", "-o", "out.csv"),
     ):

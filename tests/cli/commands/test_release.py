@@ -13,6 +13,7 @@ import discreet.workflow
 from discreet.errors import OutputError
 from discreet.mechanisms import sampler
 from discreet.releases import Release
+from discreet.releases.fields import released_count
 from discreet.testing.not_private import calling
 from support.cli_folder import CANARY, DESIGN, PEOPLE, SECRET, Call, contents
 
@@ -33,14 +34,14 @@ def test_a_release_is_written_and_told_without_a_count(folder: Path, call: Call)
     assert result.stderr == ""
     made = Release.load("out.json")
     assert made.columns == ("1", "age", "region[south]", "income")
-    # the square of the indicator is its sum
-    assert "9 noisy sums of products of the columns 1, age, region[south], income" in result.stdout
+    assert "least squares of any of the columns 1, age, region[south], income follows" in result.stdout
     assert made.guarantee is not None
     assert made.guarantee.sentence() in result.stdout
     assert "untracked: repeated releases of this table are not counted" in result.stdout
     assert "out.json" in result.stdout
     assert "Rows" not in result.stdout
-    count = f"about {round(made.moments[0, 0]):,} rows (noisy count, standard deviation {made.noise_sd[0, 0]:.3g})"
+    counted = released_count(made)
+    count = f"about {round(counted.value):,} rows (noisy count, standard deviation {counted.sd:.3g})"
     assert f"Count       {count}\n" in result.stdout
 
 
@@ -140,16 +141,13 @@ def test_json_is_one_document_of_public_facts(folder: Path, call: Call) -> None:
         "delta": 1e-6,
         "neighbours": "add-remove",
         "kind": "moments",
-        "mechanism": "gaussian",
+        "mechanism": "staged",
         "settings": {},
-        "scaling": "declared",
         "calibration": made.noise.calibration,
         "columns": ["1", "age", "region[south]", "income"],
         "units_public": None,
-        "count": {"value": made.moments[0, 0], "sd": made.noise_sd[0, 0]},
-        "target_clipping": None,
-        "clip_counts": None,
-        "guard": None,
+        "count": {"value": released_count(made).value, "sd": released_count(made).sd},
+        "counts": {},
         "found_bounds": None,
         "anchor": "untracked",
         "signed": False,
@@ -246,7 +244,7 @@ def test_an_unexpected_failure_after_the_spend_is_exit_5(
         "discreet.mechanisms.gaussian.GaussianMoments.randomise" if stage == "randomise" else "discreet.cli.release.say"
     )
     monkeypatch.setattr(index, broken)
-    result = call(*COMMAND)
+    result = call(*COMMAND, "--mechanism", "gaussian")
     assert result.exit_code == 5
     assert "unexpected failure (RuntimeError)" in result.stderr
     assert outcome in result.stderr
@@ -254,9 +252,14 @@ def test_an_unexpected_failure_after_the_spend_is_exit_5(
 
 
 def test_the_summary_says_what_was_published(folder: Path, call: Call) -> None:
-    assert "9 noisy sums of products" in call(*COMMAND).stdout
+    assert "the noisy score of the residuals of a pilot line" in call(*COMMAND).stdout
+    # the square of the indicator is its sum
+    summed = call(*COMMAND, "--mechanism", "gaussian", "--force").stdout
+    assert "9 noisy sums of products of the columns 1, age, region[south], income" in summed
     robust = call(*COMMAND, "--robust", "--force")
-    assert "from a second pass sums over residuals" in robust.stdout
+    assert "and noisy sums of products of scores for robust standard errors" in robust.stdout
+    residuals = call(*COMMAND, "--mechanism", "gaussian", "--robust", "--force")
+    assert "from a second pass sums over residuals" in residuals.stdout
     inside = call(*COMMAND, "--mechanism", "dpme", "--setting", "bins=3", "--force")
     assert "3 coefficients of a model of income" in inside.stdout
     fewer = call(*COMMAND, "--mechanism", "ssp", "--force")
@@ -373,21 +376,6 @@ def test_private_bounds_are_told_where_they_are_found_and_named_where_not(folder
     assert "has private bounds, so a plan needs its expected mean and sd" in result.stderr
     result = call("check", "rows.csv", "--design", "private.toml")
     assert "Private bounds: x0, x1" in result.stdout
-
-
-def test_columns_can_be_scaled_privately_and_the_summary_says_so(folder: Path, call: Call) -> None:
-    result = call(*COMMAND, "--scaling", "private")
-    assert result.exit_code == 0, result.stderr
-    assert "scaled and weighted by released numbers" in " ".join(result.stdout.split())
-    made = Release.load("out.json")
-    assert made.scaling is not None
-    facts = json.loads(call(*COMMAND, "--scaling", "private", "--json", "--force").stdout)
-    assert facts["scaling"] == "private"
-    assert set(facts["target_clipping"]) == {"bounds", "below", "above"}
-    assert set(facts["target_clipping"]["above"]) == {"count", "sd"}
-    refused = call(*COMMAND, "--scaling", "both", "--force")
-    assert refused.exit_code == 2
-    assert "declared" in refused.stderr
 
 
 def test_what_was_published_and_what_comes_next_is_said_in_plain_words(folder: Path, call: Call) -> None:

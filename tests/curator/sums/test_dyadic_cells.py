@@ -92,10 +92,10 @@ def test_rows_on_the_grid_of_found_bounds_are_those_of_the_same_bounds_declared(
         plain = opened.sums()
     assert counts.values[-1] == 60
     for one in made:
-        assert (one.values, one.count, one.clipped, one.fitting) == (
-            plain.values, plain.count, plain.clipped, plain.fitting,
+        assert (one.values, one.counts.units, one.counts.clipped, one.counts.fitting) == (
+            plain.values, plain.counts.units, plain.counts.clipped, plain.counts.fitting,
         )  # fmt: skip
-    assert (len(plain.clipped) == 2) is clip_counts
+    assert (len(plain.counts.clipped) == 2) is clip_counts
 
 
 ODD = [0.0, 1.5, -3.0, 1e9, -1e300, 5e-324, None, math.nan, math.inf, "7"]

@@ -31,15 +31,13 @@ from discreet.curator.sums.gram import (
 )
 from discreet.curator.sums.huber import CombinedSums, HuberSums
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass, ScoreSum, WeightedGram
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.curator.sums.scaled_rows import (
     ClippedScores,
     OffsetSum,
     RowNorms,
     Scaling,
     ShrunkRows,
-    WeightedMoments,
-    WeightedResiduals,
-    Weighting,
     on_grid,
 )
 from discreet.curator.sums.staged_rows import ScoredRows, ScoreNorms, StagedGram, StagedScores
@@ -51,7 +49,6 @@ SEARCHED = Design("y", {"y": (0, 1), "x": "private"})
 WITH_WEIGHTS = Design("y", {"x": (0, 1), "w": (0, 1), "y": (0, 1)}, weights="w")
 DOMAIN = RowDomain.of(DESIGN)
 SCALING = Scaling((0.0, 0.1), (0.5, 0.7), 4.0, 1)
-WEIGHTING = Weighting(DOMAIN, Scaling((0.0, 0.1), (0.5, 0.7), np.inf, 1), 1.5, 0.1, 0.8)
 POINT = (0.1, -0.4, 0.7)
 SCORED = ScoredRows(
     DOMAIN, Scaling((0.0, 0.1), (0.5, 0.7), np.inf, 1), 0.1, POINT, None, ((1.0,), (0.2, 0.9), (-0.1, 0.3, 1.1))
@@ -89,13 +86,10 @@ KINDS = {
     "both of residuals of persons": lambda: ResidualPass(gram_and_ratio(3)[:1], gram_and_ratio(3)[1]),
     "norms": lambda: RowNorms(DOMAIN, SCALING, [0.5, 1.5]),
     "rows written anew": lambda: ShrunkRows(DOMAIN, SCALING, 1.2, 0.1, [0.2, 0.4]),
-    "weighted rows": lambda: WeightedMoments(WEIGHTING),
-    "weighted rows without fourth moments": lambda: WeightedMoments(WEIGHTING, fourth=False),
-    "weighted residuals": lambda: WeightedResiduals(WEIGHTING, POINT, 0.7),
-    "weighted residuals of persons": lambda: WeightedResiduals(WEIGHTING, POINT, 0.7, 3),
     "norms of scores": lambda: ScoreNorms(SCORED, [0.2, 0.8]),
     "rows of staged": lambda: StagedGram(SCORED_IN_BALL, 1.5, [0.2, 0.8]),
     "scores of staged": lambda: StagedScores(SCORED, 0.9, 0.4),
+    "scores and products of staged": lambda: StagedScores(SCORED, 0.9, 0.4, products=True),
     "pilot scores of staged": lambda: StagedScores(SCORED_IN_BALL, 0.9),
     # over rows (a, u)
     "clipped scores": lambda: ClippedScores(DOMAIN, on_grid(POINT, DOMAIN), 0.5),
@@ -135,7 +129,7 @@ def numbers(totals):
 
 
 def finished(sums):
-    return totals_of(sums, 0, ())
+    return totals_of(sums, RowCounts())
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -129,7 +129,7 @@ def test_moments_of_two_halves_add_up_to_the_whole():
     merged = moments_of(halves[0], design) + moments_of(halves[1], design)
     whole = moments_of(table, design)
     assert merged.values == whole.values
-    assert merged.count == whole.count == 30
+    assert merged.counts.units == whole.counts.units == 30
 
 
 def test_wide_integers_take_over_before_int64_overflows():

@@ -62,6 +62,37 @@ def test_no_score_is_longer_than_its_bound_and_no_square_above_1(columns, grid_b
 
 
 @pytest.mark.parametrize("grid_bits", [8, 16, 26])
+@pytest.mark.parametrize("columns", [1, 4, 40])
+def test_products_are_those_of_integer_vectors_of_at_most_one_bound(columns, grid_bits):
+    """Each row alone: its products are those of one integer vector, whose norm is at most one bound, exactly."""
+    rng = np.random.default_rng([columns, grid_bits, 1])
+    longest, size = 0, columns + 1
+    upper = [(i, j) for i in range(size) for j in range(i, size)]
+    for trial in range(12):
+        rows = scored(rng, columns, grid_bits, 1.5 if trial % 3 == 0 else None)
+        sums = StagedScores(rows, float(10 ** rng.uniform(-6, 6)), 1.0, products=True)
+        plain = StagedScores(rows, sums._bound, 1.0)
+        for row in chunk(rng, columns, grid_bits, 12).T:
+            alone, only = sums.empty(), plain.empty()
+            alone.add(row[:, None])
+            only.add(row[:, None])
+            totals = alone.totals()
+            assert [value * only.unit for value in totals[: size + 1]] == [
+                value * alone.unit for value in only.totals()
+            ]
+            products = dict(zip(upper, totals[size + 1 :], strict=True))
+            squared = sum(products[i, i] for i in range(size))
+            assert squared <= alone.unit
+            longest = max(longest, squared)
+            # an integer vector, close to the score
+            vector = [math.isqrt(products[i, i]) for i in range(size)]
+            assert all(products[i, j] ** 2 == (vector[i] * vector[j]) ** 2 for i, j in upper)
+            score = [abs(value) / alone.unit for value in totals[:size]]
+            assert max(abs(a / 2**grid_bits - b) for a, b in zip(vector, score, strict=True)) <= 1.5 / 2**grid_bits
+    assert longest >= sums.unit * (1 - 4 * math.sqrt(size) / 2**grid_bits)
+
+
+@pytest.mark.parametrize("grid_bits", [8, 16, 26])
 def test_weighted_rows_are_in_the_unit_ball(grid_bits):
     rng = np.random.default_rng(grid_bits)
     for _ in range(40):
@@ -81,7 +112,8 @@ def test_a_row_adds_the_same_wherever_it_is(radius):
     rng = np.random.default_rng(3)
     rows = scored(rng, 4, 16, radius)
     many = chunk(rng, 4, 16, 300)
-    for empty in (StagedScores(rows, 0.7, 0.3), ScoreNorms(rows, [0.1, 1.0, 10.0])):
+    sums = StagedScores(rows, 0.7, 0.3), StagedScores(rows, 0.7, 0.3, products=True)
+    for empty in (*sums, ScoreNorms(rows, [0.1, 1.0, 10.0])):
         whole, turned = empty.empty(), empty.empty()
         whole.add(many)
         for start in range(0, 300, 7):

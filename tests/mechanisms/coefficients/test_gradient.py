@@ -12,6 +12,7 @@ import discreet
 from discreet.audit.pairs import worst_pairs
 from discreet.curator.sums.gram import Totals
 from discreet.curator.sums.residuals import ScoreSum
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
@@ -109,7 +110,7 @@ def test_the_count_is_noisy_unless_it_is_public(unit):
     design = Design("y", COLUMNS, unit=unit)
     context = prepared(GRADIENT, design, sampler=SeededSampler(1))
     assert ("count" in context.distribution.sigma) is not design.count_public
-    bounds = [row_bound(Totals((5000 * 2**16,), 2**16, 5000), context) for _ in range(400)]
+    bounds = [row_bound(Totals((5000 * 2**16,), 2**16, RowCounts(5000)), context) for _ in range(400)]
     if design.count_public:
         assert set(bounds) == {5000.0}
     else:
@@ -118,14 +119,14 @@ def test_the_count_is_noisy_unless_it_is_public(unit):
         assert np.mean(bounds) == pytest.approx(
             5000 + 2 * context.distribution.sd("count"), abs=7 * context.distribution.sd("count") / 20
         )
-    assert row_bound(Totals((0,), 2**16, 0), context) >= 1.0
+    assert row_bound(Totals((0,), 2**16, RowCounts(0)), context) >= 1.0
 
 
 @pytest.mark.no_cover
 def test_noise_has_the_stated_distribution_and_a_wrong_scale_is_rejected():
     """Chi-square over standardised draws: false alarm 1e-9, a fifth off is seen."""
     context = prepared(GRADIENT, Design("y", COLUMNS), sampler=ExactSampler())
-    zeros, many = Totals((0,) * 5, 2**16, 0), Totals((10**6 * 2**16,), 2**16, 10**6)
+    zeros, many = Totals((0,) * 5, 2**16, RowCounts(0)), Totals((10**6 * 2**16,), 2**16, RowCounts(10**6))
     scores = np.concatenate([noisy_score(zeros, context) for _ in range(500)]) / context.distribution.sd("score")
     sd = context.distribution.sd("count")
     counts = np.array([(row_bound(many, context) - 10**6 - 2 * sd) / sd for _ in range(1500)])

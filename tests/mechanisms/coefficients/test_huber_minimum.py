@@ -11,6 +11,7 @@ import pytest
 from discreet.accounting.fitted_models import rounding_sensitivity
 from discreet.curator.sums.gram import Totals
 from discreet.curator.sums.huber import digit_bits
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.domain import RowDomain
 from discreet.mechanisms.objective import HuberProblem, huber_minimum
 from support.iterative_runs import summed
@@ -40,7 +41,7 @@ def solved(problem, rows, digits=None):
     while True:
         passes += 1
         try:
-            sums = search.send(Totals(summed(sums, rows), sums.unit, rows.shape[1]))
+            sums = search.send(Totals(summed(sums, rows), sums.unit, RowCounts(rows.shape[1])))
         except StopIteration as done:
             return done.value, passes
 

@@ -14,6 +14,7 @@ from discreet.accounting.privacy_loss import iteration_count
 from discreet.audit.pairs import worst_pairs
 from discreet.curator.sums.gram import ExactGram, Totals
 from discreet.curator.sums.residuals import ScoreSum, WeightedGram
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.design import Design
 from discreet.mechanisms.irls import (
     LARGEST_COEFFICIENT,
@@ -247,7 +248,7 @@ def test_noise_has_the_stated_distribution_and_a_wrong_scale_is_rejected():
     design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})
     for form, drawn in (("score", ("gram", "score")), ("moment", ("gram", "cross"))):
         context = prepared(IRLS, design, form=form, sampler=ExactSampler())
-        zeros = Totals((0,) * 10, 4**16, 0)
+        zeros = Totals((0,) * 10, 4**16, RowCounts(0))
         found = {name: [] for name in drawn}
         for _ in range(600):
             gram = noisy_gram(zeros, context) / context.distribution.sd("gram_diagonal")
@@ -255,7 +256,7 @@ def test_noise_has_the_stated_distribution_and_a_wrong_scale_is_rejected():
             found["gram"] += [*np.diag(gram), *(gram[np.triu_indices(3, 1)] / off)]
             if form == "score":
                 found["score"] += list(
-                    noisy_score(Totals((0,) * 3, 2**16, 0), context) / context.distribution.sd("score")
+                    noisy_score(Totals((0,) * 3, 2**16, RowCounts(0)), context) / context.distribution.sd("score")
                 )
             else:
                 found["cross"] += list(noisy_cross(zeros, context) / context.distribution.sd("cross"))
@@ -286,7 +287,7 @@ def test_noise_is_added_in_unlimited_integers():
             return [-huge + 3] * len(sigmas)
 
     context = prepared(IRLS, design, sampler=Back())
-    assert (noisy_gram(Totals((huge,) * 6, 4**16, 1), context) == 3 / 4**16).all()
+    assert (noisy_gram(Totals((huge,) * 6, 4**16, RowCounts(1)), context) == 3 / 4**16).all()
 
 
 # where it converges
@@ -448,7 +449,7 @@ def test_too_much_noise_gives_finite_coefficients_inside_the_box(form):
 def test_the_edge_is_above_the_mean_of_the_largest_eigenvalue_of_the_noise():
     design = Design("y", {f"x{j}": (0, 1) for j in range(9)} | {"y": (0, 1)})
     context = prepared(IRLS, design, sampler=SeededSampler(3))
-    zeros = Totals((0,) * 66, 4**16, 0)
+    zeros = Totals((0,) * 66, 4**16, RowCounts(0))
     top = [np.linalg.eigvalsh(noisy_gram(zeros, context))[-1] / noise_edge(context, 10) for _ in range(300)]
     # asymptotically 1, below it at finite size
     assert 0.7 < np.mean(top) < 1.0

@@ -10,6 +10,7 @@ import pytest
 
 from discreet.accounting.iterations import row_norm, score_sensitivity
 from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.mechanisms.irls import LARGEST_COEFFICIENT, fitted_indices, noisy_score, published, stepped
@@ -62,7 +63,7 @@ def test_noise_of_the_scale_of_the_distribution_is_added_to_each_fitted_score(in
         sampler=sampler,
     )
     totals = [5 * 2**80, 2**16, -3]
-    found = noisy_score(Totals(tuple(totals), 2**16, 3), context)
+    found = noisy_score(Totals(tuple(totals), 2**16, RowCounts(3)), context)
     fitted = totals if intercept else totals[1:]
     assert sampler.asked == [77] * len(fitted)
     assert found.tolist() == [(total * 2**16 + k + 1) / 2**32 for k, total in enumerate(fitted)]

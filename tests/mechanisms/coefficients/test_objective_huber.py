@@ -15,6 +15,7 @@ from discreet.accounting.fitted_models import rounding_sensitivity, sensitivity_
 from discreet.audit.pairs import worst_pairs
 from discreet.curator.sums.gram import Totals
 from discreet.curator.sums.huber import HuberSums, digit_bits
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.mechanisms.objective import VOLUME_SHARE, HuberProblem, ObjectivePerturbation, huber_minimum
@@ -50,7 +51,7 @@ def minimum(rows, linear, strength, threshold, intercept):
     while True:
         sums.add(np.ascontiguousarray(rows))
         try:
-            sums = search.send(Totals(sums.totals(), sums.unit, rows.shape[1]))
+            sums = search.send(Totals(sums.totals(), sums.unit, RowCounts(rows.shape[1])))
         except StopIteration as done:
             return np.array(done.value, dtype=object)
 

@@ -14,6 +14,7 @@ from discreet.accounting.privacy_loss import iteration_count
 from discreet.audit.pairs import worst_pairs
 from discreet.curator.sums.gram import ExactGram, Totals
 from discreet.curator.sums.residuals import ScoreSum
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import PrivacyNotice, SpecError
@@ -134,11 +135,11 @@ def test_noise_is_laplace_of_the_stated_scale_and_others_are_rejected():
     scale = {name: value / context.distribution.unit for name, value in context.distribution.sigma.items()}
     found = {"gram_diagonal": [], "gram_off_diagonal": [], "score": []}
     for _ in range(1000):
-        gram = noisy_gram(Totals((0,) * 10, 4**16, 0), context)
+        gram = noisy_gram(Totals((0,) * 10, 4**16, RowCounts(0)), context)
         found["gram_diagonal"] += list(np.diag(gram))
         found["gram_off_diagonal"] += list(gram[np.triu_indices(3, 1)])
     for _ in range(3000):
-        found["score"] += list(noisy_score(Totals((0,) * 3, 2**16, 0), context))
+        found["score"] += list(noisy_score(Totals((0,) * 3, 2**16, RowCounts(0)), context))
     for name, values in found.items():
         assert stats.kstest(values, stats.laplace(0, scale[name]).cdf).pvalue > FALSE_ALARM
         assert stats.kstest(values, stats.laplace(0, 2 * scale[name]).cdf).pvalue < FALSE_ALARM

@@ -12,12 +12,13 @@ from scipy import stats
 
 import discreet
 from discreet.accounting.queries import blocks_of
-from discreet.accounting.scaling import STEPS, refined_queries
+from discreet.accounting.search_queries import STEPS, refined_queries
 from discreet.audit.exact_losses import replayed, replayed_square
 from discreet.audit.pairs import worst_pairs
 from discreet.audit.runs import SyntheticRows
 from discreet.curator.sums.cell_counts import CELLS
 from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.curator.sums.scaled_rows import LARGEST_BITS, ClippedScores
 from discreet.design.columns import Numeric
 from discreet.design.design import Design
@@ -137,7 +138,7 @@ def test_a_mean_square_that_is_not_capped_would_be_seen(monkeypatch):
     def uncapped(counts, centre, width):
         return int(counts @ (((np.arange(-CELLS, CELLS + 1) - centre) ** 2 << 16) // width**2))
 
-    monkeypatch.setattr("discreet.mechanisms.private_scaling._capped_squares", uncapped)
+    monkeypatch.setattr("discreet.mechanisms.column_search._capped_squares", uncapped)
     assert overspent()
 
 
@@ -265,7 +266,7 @@ def test_no_statistic_spends_more_than_its_own_share(neighbours):
     [("THREE_QUARTERS", 26), ("HALF", 18), ("TARGET_QUANTILE", 31), ("RADIUS_QUANTILE", 8)],
 )
 def test_another_quantile_than_the_charged_one_would_be_seen(monkeypatch, name, quantile):
-    module = "refined" if name == "RADIUS_QUANTILE" else "private_scaling"
+    module = "refined" if name == "RADIUS_QUANTILE" else "column_search"
     monkeypatch.setattr(f"discreet.mechanisms.{module}.{name}", quantile)
     design = Design("y", {"x": (-1, 1), "z": (-1, 1), "y": (-1, 1)})
     asked = question(design)
@@ -460,4 +461,4 @@ def test_totals_without_cells_are_refused():
     passes = RefinedRegression().passes(asked.context(SeededSampler(1)))
     next(passes)
     with pytest.raises(SpecError, match="counts by cell"):
-        passes.send(Totals((), 1, 0))
+        passes.send(Totals((), 1, RowCounts(0)))

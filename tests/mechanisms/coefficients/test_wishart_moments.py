@@ -14,6 +14,7 @@ from discreet.accounting.privacy_loss import iteration_count
 from discreet.audit.pairs import worst_pairs
 from discreet.curator.sums.gram import Totals
 from discreet.curator.sums.residuals import WeightedGram
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.mechanisms import irls as wishart_moments
@@ -147,7 +148,7 @@ def test_noise_has_the_stated_distribution_and_wrong_degrees_are_rejected():
     row, target = scales(context)
     diagonal, cross = [], []
     for _ in range(400):
-        gram, products = noisy_moments(Totals((0,) * 6, 4**16, 0), context)
+        gram, products = noisy_moments(Totals((0,) * 6, 4**16, RowCounts(0)), context)
         diagonal += [gram[1, 1] * 4**16 / row**2 + DEGREES]
         cross += [products[1] * 4**16 / (row * target) / DEGREES**0.5]
     assert stats.kstest(diagonal, stats.chi2(DEGREES).cdf).pvalue > 1e-9

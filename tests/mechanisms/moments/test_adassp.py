@@ -16,6 +16,7 @@ from discreet.accounting.moments import eigenvalue_sensitivity
 from discreet.accounting.noise_distribution import entry_blocks
 from discreet.audit.pairs import worst_pairs
 from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.columns import Boolean, Numeric
 from discreet.design.declarations import column_from
 from discreet.design.design import Design
@@ -340,7 +341,7 @@ def test_the_noise_of_the_eigenvalue_has_the_stated_distribution_and_a_wrong_sca
         passes = AdaptiveSufficientStatistics().passes(RunContext(design, domain, distribution, THIRD, sampler))
         next(passes)
         with pytest.raises(StopIteration) as done:
-            passes.send(Totals(exact, 4**16, 2))
+            passes.send(Totals(exact, 4**16, RowCounts(2)))
         published = done.value.value
         assert sampler.asked[-1] == [distribution.sigma[EIGENVALUE]]
         drawn.append((published.scalars[EIGENVALUE] - eigenvalue_of(exact, design)) / distribution.sigma[EIGENVALUE])

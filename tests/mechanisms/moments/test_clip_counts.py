@@ -62,7 +62,7 @@ def changes(design: Design, distribution, one: Totals, other: Totals) -> list[Fr
     scales = distribution.steps(len(design.released))
     moved = [Fraction(a - b, scale) for a, b, scale in zip(one.values, other.values, scales, strict=True) if scale]
     step = 4**distribution.grid_bits
-    counts = zip(one.clipped, other.clipped, strict=True)
+    counts = zip(one.counts.clipped, other.counts.clipped, strict=True)
     return [*moved, *(Fraction((a - b) * step, distribution.sigma[CLIPPED]) for a, b in counts)]
 
 
@@ -98,7 +98,7 @@ def test_cells_outside_their_bounds_are_counted_after_the_rule_for_missing_cells
         "b": [True] * 8,
     }
     # rows 4, 5 and 6 are dropped by x; tight is 0, 20, 4, 0, 3 on the rest, from cells inside their bounds
-    assert sums(table, design).clipped == (3, 1, 0, 1, 1)
+    assert sums(table, design).counts.clipped == (3, 1, 0, 1, 1)
 
 
 @pytest.mark.parametrize("unit", [{}, {"id": PERSON, "max_rows": 3}])
@@ -113,7 +113,7 @@ def test_order_batches_and_chunks_do_not_change_a_count(unit):
         order = rng.permutation(300)
         shuffled = {name: [values[k] for k in order] for name, values in table.items()}
         options = {"batch_rows": int(rng.integers(1, 300)), "chunk_rows": int(rng.integers(1, 300))}
-        found.add((sums(shuffled, design, **options).clipped, sums(shuffled, design, **options).values))
+        found.add((sums(shuffled, design, **options).counts.clipped, sums(shuffled, design, **options).values))
     assert len(found) == 1
     if not unit:
         outside = [sum(not 0 <= cell <= 1 for cell in table[name]) for name in design.clippable]
@@ -126,9 +126,9 @@ def test_parts_of_a_table_add_up_and_do_not_mix_with_parts_that_did_not_count():
     table = {name: rng.normal(0.5, 0.6, 50) for name in ("x", "y")}
     parts = [sums({name: values[k : k + 25] for name, values in table.items()}, design) for k in (0, 25)]
     whole = sums(table, design)
-    assert (parts[0] + parts[1]).clipped == whole.clipped != (0, 0)
+    assert (parts[0] + parts[1]).counts.clipped == whole.counts.clipped != (0, 0)
     plain = accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions())
-    assert plain.clipped == ()
+    assert plain.counts.clipped == ()
     with pytest.raises(SpecError, match="only if they have equal units and columns"):
         whole + plain
 
@@ -221,7 +221,7 @@ def test_clipped_corner_rows_spend_the_budget_of_gaussian_and_no_more(columns, n
     # and every count has moved by one, together with the sums
     best = pairs[losses.index(max(losses))]
     one, other = sums(best.table, design), sums(best.neighbour, design)
-    assert [a - b for a, b in zip(one.clipped, other.clipped, strict=True)] == [1] * len(design.clippable)
+    assert [a - b for a, b in zip(one.counts.clipped, other.counts.clipped, strict=True)] == [1] * len(design.clippable)
 
 
 @pytest.mark.parametrize("columns", COLUMNS.values(), ids=COLUMNS)
@@ -359,7 +359,7 @@ def test_two_neighbours_in_lockstep_differ_by_what_the_draws_hide(mechanism, nei
         one, scales, moments = published_in_lockstep(mechanism, design, pair.table)
         other, same, _ = published_in_lockstep(mechanism, design, pair.neighbour)
         assert scales == same
-        assert one[-2:] == [count * 4**16 for count in moments.clipped]
+        assert one[-2:] == [count * 4**16 for count in moments.counts.clipped]
         moved = [Fraction(abs(a - b), scale) for a, b, scale in zip(one, other, scales, strict=True) if scale]
         # what has no noise is equal, or a copy of what has some
         size = len(design.released)

@@ -16,6 +16,7 @@ from discreet.accounting.moments import l1_sensitivity
 from discreet.accounting.noise_distribution import entry_blocks
 from discreet.audit.pairs import worst_pairs
 from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.curator.table import accumulate
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
@@ -154,7 +155,7 @@ def test_what_is_no_coefficient_of_the_polynomial_is_not_released(intercept, bou
     sums = {"sum_x", "sum_y"} if intercept or bounds == (0, 1) else set()
     degree_0 = {"target_square"} if target_square else set()
     assert set(distribution.sigma) == {"count", "gram_diagonal", "gram_off_diagonal", "cross"} | sums | degree_0
-    noisy = noisy_totals(Totals((5,) * 10, 4**16, 1), distribution, ExactSampler())
+    noisy = noisy_totals(Totals((5,) * 10, 4**16, RowCounts(1)), distribution, ExactSampler())
     for block, total in zip(entry_blocks(4), noisy, strict=True):
         assert (total is None) == (block not in distribution.sigma)
 
@@ -196,7 +197,7 @@ def test_one_pass_publishes_the_entries_with_their_noise():
 @pytest.mark.no_cover
 def test_drawn_noise_has_the_stated_distribution_and_wrong_scales_are_rejected():
     distribution = distribution_of(numbers(20), 1.0)
-    empty = Totals((0,) * 253, 4**16, 0)
+    empty = Totals((0,) * 253, 4**16, RowCounts(0))
     blocks = np.array(entry_blocks(22))
     released = blocks != "target_square"
     drawn = np.array([noisy_totals(empty, distribution, ExactSampler())[:-1] for _ in range(150)], dtype=float) / 4**16

@@ -14,6 +14,7 @@ import discreet
 from discreet.accounting.moments import Blocks
 from discreet.audit.pairs import worst_pairs
 from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.curator.table import accumulate
 from discreet.design.declarations import column_from
 from discreet.design.design import Design
@@ -229,7 +230,7 @@ def test_noise_is_added_in_unlimited_integers():
         RowDomain(1, 0, 0, None, False, 16), "add-remove", 3, PrivacyBudget(1.0, 1e-6), count_public=False
     )
     huge = 2**80
-    noisy = GaussianMoments().randomise(Totals((huge,) * 6, 4**16, 1), distribution, _Counting())
+    noisy = GaussianMoments().randomise(Totals((huge,) * 6, 4**16, RowCounts(1)), distribution, _Counting())
     assert noisy == tuple(huge + k for k in range(1, 7))
 
 
@@ -292,7 +293,7 @@ def test_products_of_two_levels_are_zero_in_every_table(radius, missing):
 def test_what_is_zero_in_every_row_is_published_as_it_is(neighbours, options):
     design = Design("y", FACTORS, unit={"neighbours": neighbours})
     table = random_table(design, 40, np.random.default_rng(3))
-    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, **options)
+    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, mechanism="gaussian", **options)
     zero = np.zeros_like(made.noise_sd, dtype=bool)
     for i, j in ((2, 3), (2, 4), (3, 4), (6, 7)):
         zero[i, j] = zero[j, i] = True
@@ -358,7 +359,7 @@ def test_sums_of_indicators_are_their_squares_whatever_the_cells():
 
 def test_one_variate_serves_the_sum_and_the_square_of_an_indicator():
     distribution = gaussian_distribution(Design("y", {"y": (0, 1), "x": (0, 1), "b": bool}), PrivacyBudget(1.0, 1e-6))
-    noisy = GaussianMoments().randomise(Totals((100,) * 10, 4**16, 1), distribution, _Counting())
+    noisy = GaussianMoments().randomise(Totals((100,) * 10, 4**16, RowCounts(1)), distribution, _Counting())
     assert noisy == (101, 102, 103, 104, 105, 106, 107, 103, 109, 110)
 
 

@@ -12,6 +12,7 @@ from scipy import stats
 import discreet
 from discreet.audit.pairs import worst_pairs
 from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.curator.table import accumulate
 from discreet.design.declarations import column_from
 from discreet.design.design import Design
@@ -222,7 +223,7 @@ def test_noise_is_added_in_unlimited_integers_and_a_public_count_is_left_alone()
         next(passes)
         huge = 2**90
         with pytest.raises(StopIteration) as done:
-            passes.send(Totals((huge,) * 6, 4**16, 1))
+            passes.send(Totals((huge,) * 6, 4**16, RowCounts(1)))
         noise = [total - huge for total in done.value.value.totals]
         assert noise == k_norm_noise(distribution.steps(3), SeededSampler(1))
         assert (noise[0] == 0) == (neighbours == "replace")

@@ -16,6 +16,7 @@ from discreet.accounting.moments import l1_sensitivity
 from discreet.accounting.noise_distribution import entry_blocks
 from discreet.audit.pairs import worst_pairs
 from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.curator.table import accumulate
 from discreet.design.declarations import column_from
 from discreet.design.design import Design
@@ -256,7 +257,7 @@ def test_noise_is_added_in_unlimited_integers_and_only_where_a_block_is_released
     design = numbers(1)
     huge, sampler = 2**80, Counting()
     distribution = pure_distribution(design, RowDomain.of(design), PrivacyBudget(1.0), {"count": 1.0, "cross": 1.0})
-    noisy = noisy_totals(Totals((huge,) * 6, 4**16, 1), distribution, sampler)
+    noisy = noisy_totals(Totals((huge,) * 6, 4**16, RowCounts(1)), distribution, sampler)
     assert noisy == (huge + 1, None, None, None, huge + 5, None)
     assert sampler.asked == [distribution.sigma["count"], 0, 0, 0, distribution.sigma["cross"], 0]
 
@@ -286,7 +287,7 @@ def chi_square(draws, scale) -> float:
 def test_released_noise_has_the_stated_distribution_and_wrong_scales_are_rejected():
     """An empty table, released as often as it takes: what is published is the noise."""
     distribution = distribution_of(numbers(20), 1.0)
-    empty = Totals((0,) * 253, 4**16, 0)
+    empty = Totals((0,) * 253, 4**16, RowCounts(0))
     drawn = np.array([noisy_totals(empty, distribution, ExactSampler()) for _ in range(150)], dtype=float)
     ratios = drawn / np.array(distribution.steps(22), dtype=float)
     assert chi_square(ratios.ravel(), 1.0) > FALSE_ALARM

@@ -19,6 +19,7 @@ from discreet.audit.exact_losses import replayed, replayed_square
 from discreet.audit.runs import SyntheticRows
 from discreet.curator.sums.gram import Totals
 from discreet.curator.sums.residuals import ResidualGram
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.columns import Boolean, Categorical, Numeric
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain, model_domain, model_text
@@ -47,7 +48,10 @@ def question(design, models, *, grid_bits=16, bound=None, clip_counts=False):
         design,
         PrivacyBudget(EPSILON, DELTA),
         ReleaseOptions(
-            robust=RobustErrors(models=models, residual_bound=bound), clip_counts=clip_counts, grid_bits=grid_bits
+            mechanism="gaussian",
+            robust=RobustErrors(models=models, residual_bound=bound),
+            clip_counts=clip_counts,
+            grid_bits=grid_bits,
         ),
     )
 
@@ -253,7 +257,9 @@ def test_the_noise_of_every_model_has_the_stated_distribution_and_wrong_paramete
     asked = question(Design("y", COLUMNS), MODELS)
     exact = tuple(range(-8, 9))
     size, sampler = len(asked.design.released), ExactSampler()
-    noisy = [residuals_with_noise(Totals(exact, 4**16, 2), asked.distribution, size, sampler) for _ in range(500)]
+    noisy = [
+        residuals_with_noise(Totals(exact, 4**16, RowCounts(2)), asked.distribution, size, sampler) for _ in range(500)
+    ]
     scores = np.array([[a - b for a, b in zip(one, exact, strict=True)] for one in noisy], dtype=float)
     sigma, first = asked.distribution.sigma, 0
     for number, columns in enumerate((3, 1, 2, 3)):

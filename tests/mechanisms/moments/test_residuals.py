@@ -119,7 +119,7 @@ def test_residual_noise_has_the_stated_distribution_and_wrong_parameters_are_rej
     table = {"x": [0.5, 1.0], "z": [0.25, 0.0], "y": [0.5, 1.0]}
     scores, ratio_scores = [], []
     for _ in range(400):
-        release = discreet.release(table, design, epsilon=1.0, delta=1e-6, robust=True)
+        release = discreet.release(table, design, epsilon=1.0, delta=1e-6, mechanism="gaussian", robust=True)
         part = release.residuals
         exact = residual_totals(table, design, part.coefficients, part.bound)
         sigma = release.noise.sigma

@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.curator.table import accumulate
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
@@ -71,7 +72,7 @@ def summed():
     made = shares()
     distribution = distribution_of(made, MANY)
     size = len(MANY.released)
-    nothing = Totals((0,) * entry_count(size), distribution.unit, 0)
+    nothing = Totals((0,) * entry_count(size), distribution.unit, RowCounts(0))
     drawn = [made.randomise(nothing, distribution, ExactSampler()) for _ in range(3)]
     return np.array([sum(one) / step for *one, step in zip(*drawn, distribution.steps(size), strict=True)], dtype=float)
 

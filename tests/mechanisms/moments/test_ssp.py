@@ -14,6 +14,7 @@ from discreet.accounting.noise_distribution import entry_blocks
 from discreet.accounting.settings import checked_settings
 from discreet.audit.pairs import worst_pairs
 from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.design.declarations import column_from
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
@@ -67,7 +68,7 @@ def test_only_what_the_model_needs_is_released(columns, intercept, blocks, targe
     assert design.needs_sums == ("sum_x" in wanted)
     size = len(design.released)
     totals = with_noise(
-        Totals(tuple(range(size * (size + 1) // 2)), distribution.unit, 1), distribution, ExactSampler()
+        Totals(tuple(range(size * (size + 1) // 2)), distribution.unit, RowCounts(1)), distribution, ExactSampler()
     )
     assert [total is None for total in totals] == [block not in wanted for block in entry_blocks(size)]
 
@@ -100,7 +101,7 @@ def test_noise_is_added_in_unlimited_integers_and_in_the_order_of_the_blocks():
             return [1, 2, 3]
 
     distribution = distribution_of(Design("y", {"x": (-1, 1), "y": (-1, 1)}, intercept=False))
-    noisy = with_noise(Totals((2**80,) * 6, distribution.unit, 1), distribution, Counting())
+    noisy = with_noise(Totals((2**80,) * 6, distribution.unit, RowCounts(1)), distribution, Counting())
     assert noisy == (
         2**80 + 1,
         None,
@@ -200,7 +201,7 @@ def test_noise_has_the_stated_distribution_in_every_block_and_a_wrong_scale_is_r
     distribution = distribution_of(design, target_square=True)
     blocks = entry_blocks(len(design.released))
     drawn: dict[str, list[float]] = {}
-    empty = Totals((0,) * len(blocks), distribution.unit, 0)
+    empty = Totals((0,) * len(blocks), distribution.unit, RowCounts(0))
     for _ in range(4):
         for block, value in zip(blocks, with_noise(empty, distribution, ExactSampler()), strict=True):
             drawn.setdefault(block, []).append(value / distribution.sigma[block])

@@ -52,7 +52,7 @@ def cost(asked, one, other, seed=0) -> Fraction:
     assert square is not None, "an exact number reaches what is published"
     if GUARD not in asked.distribution.sigma:
         return square
-    fitting = [side.sums(row_products(len(asked.design.released), asked.domain)).fitting for side in sides]
+    fitting = [side.sums(row_products(len(asked.design.released), asked.domain)).counts.fitting for side in sides]
     scale = Fraction(asked.distribution.unit, asked.distribution.sigma[GUARD])
     return square + sum(((a - b) * scale) ** 2 for a, b in zip(*fitting, strict=True))
 
@@ -281,7 +281,6 @@ def test_what_is_not_proved_is_refused_before_the_table_is_touched():
         ),
         (weighted(BOX), {"mechanism": "other"}, "unknown mechanism"),
         (weighted(BOX), {"delta": 0.0}, "delta above 0"),
-        (weighted(BOX), {"scaling": "private"}, 'needs scaling "declared", got scaling "private"'),
         (weighted(BOX), {"clip_counts": True}, "takes no clip_counts; leave out clip_counts or the weights"),
         (weighted(BOX), {"grid_bits": 17}, "from 8 to 16"),
         (private, {}, "bounds of 'x' are private"),

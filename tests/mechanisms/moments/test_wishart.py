@@ -23,6 +23,7 @@ from discreet.accounting.chi_square import (
 )
 from discreet.audit.pairs import worst_pairs
 from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.row_counts import RowCounts
 from discreet.curator.table import accumulate
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
@@ -371,7 +372,7 @@ def test_noise_comes_less_its_mean_unless_it_is_kept():
         passes = WishartMoments().passes(RunContext(design, domain, distribution, settings, SeededSampler(1)))
         next(passes)
         with pytest.raises(StopIteration) as done:
-            passes.send(Totals((huge,) * 6, 4**16, 1))
+            passes.send(Totals((huge,) * 6, 4**16, RowCounts(1)))
         totals[debiased] = [total - huge for total in done.value.value.totals]
     columns = Scales.of(distribution).columns(3)
     assert totals[False] == wishart_noise(columns, 60, SeededSampler(1))

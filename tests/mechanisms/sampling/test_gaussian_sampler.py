@@ -64,7 +64,7 @@ def test_published_sums_have_uniform_low_bits(robust, epsilon):
     """Through `discreet.release`, on the finest grid: noise of 2^53 steps or more under every sum."""
     design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
     table = {"x": [0.25, 0.5], "y": [0.5, 0.75]}
-    budget = {"epsilon": epsilon, "delta": 1e-6, "grid_bits": 26}
+    budget = {"epsilon": epsilon, "delta": 1e-6, "grid_bits": 26, "mechanism": "gaussian"}
     made = [discreet.release(table, design, robust=robust, **budget) for _ in range(120)]
     totals = [total for one in made for total in (one.residuals.totals if robust else one.totals)[:3]]
     least = min(made[0].noise.sigma.values())

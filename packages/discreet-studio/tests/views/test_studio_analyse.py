@@ -32,6 +32,15 @@ def test_a_model_and_all_that_is_known_of_it(browser):
     assert "free" in text
 
 
+def test_a_release_by_staged_says_what_is_estimated(browser):
+    made = discreet.release(small_table(20_000), DESIGN, epsilon=5.0, delta=1e-6, mechanism="staged")
+    made.save(browser.folder / "staged.release.json")
+    text = browser.get("/analyse?file=staged.release.json").text
+    (line,) = [part for part in text.split("<p>") if part.startswith("Ordinary least squares on the table clipped")]
+    assert "shortened" in line
+    assert text.count("Ordinary least squares on the table clipped") == 1
+
+
 def test_which_file_is_open_and_that_anybody_may_have_made_it(browser):
     text = browser.get(FILE).text
     assert "Open: <strong>pay.release.json</strong>." in text

@@ -29,8 +29,12 @@ def test_what_is_expected_is_what_the_library_says(browser):
     for one in made.coefficients:
         assert f"<td>{one.width:.4g}</td>" in text or f"<td>{one.width:,.0f}</td>" in text
     assert "What an attacker could learn" in text
-    assert "Which bounds cost most" in text
     assert text.count("<svg") == 1
+
+
+def test_bounds_that_cost_most_are_shown_where_the_noise_depends_on_them(browser):
+    assert "Which bounds cost most" not in browser.post("/plan", GOOD).text
+    assert "Which bounds cost most" in browser.post("/plan", GOOD | {"mechanism": "gaussian"}).text
 
 
 def test_what_is_supposed_stands_beside_the_chart(browser):

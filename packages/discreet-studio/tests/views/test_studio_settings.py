@@ -24,10 +24,10 @@ def test_blank_fields_have_their_defaults():
 
 
 def test_options_of_a_release_come_from_the_form():
-    made = settings(clip_counts="yes", guard="yes", grid_bits="18", scaling="private", settings="a=1; b = x")
+    made = settings(clip_counts="yes", guard="yes", grid_bits="18", settings="a=1; b = x")
     assert made.released == {
         "mechanism": "auto", "robust": False, "clip_counts": True, "guard": True, "grid_bits": 18,
-        "scaling": "private", "settings": {"a": "1", "b": "x"},
+        "settings": {"a": "1", "b": "x"},
     }  # fmt: skip
     robust = settings(robust="yes", models="pay ~ age; pay ~ region", residual_bound="100").released["robust"]
     assert robust == discreet.RobustErrors(models=["pay ~ age", "pay ~ region"], residual_bound=100.0)
@@ -45,7 +45,6 @@ def test_the_form_offers_every_option_of_a_release():
         ("grid_bits", "27"),
         ("grid_bits", "16.5"),
         ("grid_bits", "fine"),
-        ("scaling", "none"),
         ("settings", "a"),
         ("settings", "a=1; a=2"),
         ("residual_bound", "-1"),

@@ -40,7 +40,11 @@ class ErrorBasis:
     exact: tuple[Fraction, ...]  # exact scaled coefficients, shape (k,)
     penalty_diagonal: FloatArray  # added by the penalty to the diagonal of the Gram, shape (k,)
     meat: FloatArray | None = None  # for robust errors: the released middle of the sandwich, shape (k, k)
-    meat_variance: FloatArray | None = None  # noise variances of `meat`, shape (k, k)
+    # variances of independent noise E, shape (m, m): the noise of `meat` is U E U' with U = `meat_mapping`
+    meat_variance: FloatArray | None = None
+    meat_mapping: FloatArray | None = None  # U, shape (k, m), or None for the identity
+    # noisy sum of squared residuals of the line of `meat`, or None if that line is the model's own
+    meat_line_square: float | None = None
     # for a robust interval of R^2: the variance ratio rho and the noisy sum of squares released for it
     ratio_square: tuple[float, float] | None = None
     robust_type: RobustType = "HC1"  # `HC1` with the factor n / (n - k), `HC0` without it

@@ -126,10 +126,24 @@ class MappedNoise:
         return np.sqrt(np.maximum(self.entry_variance(np.eye(len(self.mapping))), 0.0))
 
     def entry_variance(self, rows: FloatArray) -> FloatArray:
-        """Compute the variance of r'(T F T')s for each pair (r, s) of the given rows, shape (rows, rows)."""
-        size = len(rows)
-        left, right = np.repeat(rows, size, axis=0), np.tile(rows, (size, 1))
-        return self.form_covariance(left, right, right).reshape(size, size)
+        """Compute the variances of the forms of all pairs of rows, shape (m, m), from rows of shape (m, p).
+
+        It is `form_covariance` of r, s and s, expanded in products of matrices.
+        """
+        mapped = rows @ self.mapping
+        z, r = mapped[:, :-1], mapped[:, -1]
+        variance, squares = self._entries.variance, z**2
+        scores, weights = z @ self.scores @ z.T, ((z @ self.weights) * z).sum(axis=1)
+        lengths = np.outer(r**2, scores.diagonal())
+        out = squares @ variance @ squares.T + lengths + lengths.T + 2 * np.outer(r, r) * scores
+        out += np.outer(r, r) ** 2 * self.square**2 + np.outer(weights, weights)
+        # both orders of two columns have the same noise, which matters only for rows that mix columns
+        off = variance - np.diag(variance.diagonal())
+        mixed = np.flatnonzero(np.count_nonzero(z, axis=1) > 1)
+        for index in mixed:
+            both = z[mixed] * z[index]
+            out[index, mixed] += ((both @ off) * both).sum(axis=1)
+        return out
 
     def __bool__(self) -> bool:
         return bool(self.products.any() or self.scores.any() or self.square)

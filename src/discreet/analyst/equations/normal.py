@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.accounting.noise_distribution import BLOCKS, NoiseDistribution, block_of
-from discreet.accounting.scaling import RADIUS_BITS
 from discreet.analyst.equations.noise import EntryNoise, MappedNoise, Noise
 from discreet.analyst.equations.staged_sums import staged_sums
 from discreet.analyst.values import Number
@@ -23,7 +22,6 @@ from discreet.design.model_columns import SubModel
 from discreet.design.scales import released_columns, scales_of
 from discreet.errors import ModelError
 from discreet.exact.arrays import BigIntArray, FloatArray
-from discreet.exact.linear import symmetric
 from discreet.releases.fields import centred, released_count
 from discreet.releases.reference_distribution import NotEstimable
 from discreet.releases.release import Release
@@ -42,7 +40,7 @@ class Units:
     mid: FloatArray  # the value of (features, target) whose scaled value is 0
     base: float  # value of the target in original units if every coefficient is 0
     intercept: bool  # whether z begins with the constant
-    # z = (feature scaled by its declared bounds - centre) / scale; 0 and 1 unless rows were scaled privately
+    # z = (feature scaled by its declared bounds - centre) / scale; 0 and 1 unless the release is by `staged`
     centre: FloatArray
     scale: FloatArray
     # (interaction j, feature i, multiple of i contained in j) in original units, see `design/scales.py`
@@ -106,17 +104,13 @@ def model_scales(design: Design, model: SubModel) -> tuple[FloatArray, FloatArra
 def released_scaling(release: Release, model: SubModel) -> tuple[FloatArray, FloatArray]:
     """Return the released centres and scales of (features, target), in scaled units of the columns.
 
-    They are 0 and 1 unless the release scaled the rows privately or was made by `staged`.
+    They are 0 and 1 unless the release was made by `staged`.
     """
     positions = [*model.positions, model.target_position]
-    if release.staged is not None:
-        centres = (0.0, *release.staged.centres, release.staged.target_centre)
-        scales = (1.0, *release.staged.scales, 1.0)
-    elif release.scaling is not None:
-        centres = (0.0, *release.scaling.centres, release.scaling.target_centre)
-        scales = (1.0, *release.scaling.scales, release.scaling.target_bound)
-    else:
+    if release.staged is None:
         return np.zeros(len(positions)), np.ones(len(positions))
+    centres = (0.0, *release.staged.centres, release.staged.target_centre)
+    scales = (1.0, *release.staged.scales, 1.0)
     return np.array([centres[index] for index in positions]), np.array([scales[index] for index in positions])
 
 
@@ -226,11 +220,8 @@ class NormalEquations(Units):
     # ends of the public range of each column of (features, target) in units of z
     low: FloatArray
     high: FloatArray
-    nobs: float  # number of rows, noisy or public; the sum of squared weights for privately scaled rows
+    nobs: float  # number of rows, noisy or public
     has_square: bool = True  # whether the sum of squares of the target was released
-    # for weighted rows: sums of products of (1, features) times weight^4, shape (p-1, p-1), or None if not released
-    fourth: FloatArray | None = None
-    weighted: bool = False  # whether private scaling gave the rows weights
     weights: bool = False  # whether the rows have declared weights
     # noise of the sums of a release by `staged`; None where all entries have independent noise
     mapped_noise: MappedNoise | None = None
@@ -286,18 +277,12 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
     check_sums(release, model, moved=bool(shift.any()))
     release = centred(release)
     positions = np.array([0, *model.positions, model.target_position])
-    units = _in_units(release, positions)
     mapped = None if release.staged is None else staged_sums(release, release.staged, positions.tolist())
     unit = release.noise.unit
     if mapped is not None:
         block, unit = mapped.whole, mapped.unit
     else:
         block = _block(release, positions)
-    if release.scaling is not None:
-        whole_units = np.array([round(math.ldexp(value, RADIUS_BITS)) for value in units.tolist()], dtype=object)
-        block = block * np.outer(whole_units, whole_units)
-        unit <<= 2 * RADIUS_BITS
-    spread = np.outer(units, units)
     if not model.intercept:
         block = _shifted(block, shift)
         unit <<= 2 * _SHIFT_BITS
@@ -313,25 +298,21 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
         whole=block,
         unit=unit,
         # a sum that was not released is never used
-        block_sd=np.nan_to_num(release.noise_sd[np.ix_(positions, positions)]) * spread
-        if mapped is None
-        else mapped.noise.sd,
+        block_sd=np.nan_to_num(release.noise_sd[np.ix_(positions, positions)]) if mapped is None else mapped.noise.sd,
         block_copies=tuple(np.flatnonzero(np.isin(positions, release.noise.indicator_columns)).tolist()),
         distribution=release.noise,
         low=np.array(low),
         high=np.array(high),
-        nobs=_rows(release) * float(spread[0, 0]),
+        nobs=_rows(release),
         has_square=block_of(model.target_position, model.target_position, len(release.columns)) in release.noise.sigma,
-        weighted=release.scaling is not None,
         weights=release.design.weights is not None,
-        fourth=_fourth(release, model),
         mapped_noise=None if mapped is None else mapped.noise,
         prior_variance=mapped.prior_variance if mapped and model.target == release.design.target else None,
     )
 
 
 def _rows(release: Release) -> float:
-    """Return the number of rows, or the sum of squared weights of privately scaled rows."""
+    """Return the number of rows."""
     count = None if release.design.weights is None and release.staged is None else released_count(release)
     return float(release.moments[0, 0]) if count is None else count.value
 
@@ -339,24 +320,6 @@ def _rows(release: Release) -> float:
 def _signed(column: Column) -> bool:
     """Return whether the scaled values of a column lie in [-1, 1] instead of [0, 1]."""
     return isinstance(column, Numeric) or (isinstance(column, Interaction) and column.signed)
-
-
-def _in_units(release: Release, positions: npt.NDArray[np.int_]) -> FloatArray:
-    """Return the size of one unit of each released column (1, features, target), measured in units of z.
-
-    For weighted rows it is the radius, except that the unit of the target is already its bound.
-    """
-    radius = 1.0 if release.scaling is None else release.scaling.radius
-    return np.where(positions == len(release.columns) - 1, 1.0, radius)
-
-
-def _fourth(release: Release, model: SubModel) -> FloatArray | None:
-    """Return the sums with weights to the fourth power, or None unless released for all regressors of the model."""
-    if release.scaling is None or not release.scaling.fourth or release.design.target in model.features:
-        return None
-    size, unit, indices = len(release.columns) - 1, release.noise.unit, [0, *model.positions]
-    sums = symmetric((total / unit for total in release.scaling.fourth), size) * release.scaling.radius**2
-    return sums[np.ix_(indices, indices)]
 
 
 def _block(release: Release, positions: npt.NDArray[np.int_]) -> BigIntArray:

@@ -9,16 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import cast
 
 import numpy as np
 
 from discreet.analyst.equations.noise import MappedNoise
 from discreet.exact.arrays import BigIntArray, FloatArray
-from discreet.releases.fields import StagedPart, released_count
+from discreet.releases.fields import StagedPart
 from discreet.releases.release import Release
-from discreet.releases.staged_rules import ALLOWANCE, ScoreBound, chosen_bound, released_gram, whitening_matrix
+from discreet.releases.staged_moments import (
+    bound_choice,
+    column_sums,
+    residual_mapping,
+    score_variance,
+    unwhitening,
+)
+from discreet.releases.staged_rules import released_gram
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,56 +48,20 @@ class StagedSums:
 
 def staged_sums(release: Release, part: StagedPart, positions: Sequence[int]) -> StagedSums:
     """Return the sums of the columns at these positions of (1, x, y), from released numbers only."""
-    size, unit = len(part.line), release.noise.unit
-    unwhitened: FloatArray = np.asarray(np.linalg.inv(whitening_matrix(part)), dtype=np.float64)
-    # every double is an integer over a power of two, so all sums are exact
-    exact = np.vectorize(Fraction, otypes=[object])
-    totals = _square([Fraction(int(total or 0), unit) for total in release.totals], size + 1)
-    base = np.empty((size + 1, size + 1), dtype=object)
-    base[:-1, :-1] = totals[:-1, :-1] * Fraction(part.radius**2 * (1 + part.missing))
-    base[:-1, -1] = base[-1, :-1] = exact(unwhitened) @ (totals[:-1, -1] * Fraction(part.score_bound))
-    base[-1, -1] = totals[-1, -1] * Fraction(part.residual_bound**2)
-    mapping = np.eye(size + 1)
-    mapping[-1, :-1] = part.line
-    chosen = mapping[list(positions)]
-    inner, inner_unit = _integers(base)
-    outer, outer_unit = _integers(exact(chosen))
-    sums = outer @ inner @ outer.T
-    choice = _choice(release, part)
-    noise = _noise(release, part, unwhitened, choice.lost, chosen)
-    return StagedSums(sums, inner_unit * outer_unit**2, noise, choice.sigma**2)
+    sums, unit = column_sums(release, part, part.missing)
+    noise = _noise(release, part, residual_mapping(part)[list(positions)])
+    return StagedSums(sums[np.ix_(positions, positions)], unit, noise, bound_choice(release, part).sigma ** 2)
 
 
-def _integers(matrix: BigIntArray) -> tuple[BigIntArray, int]:
-    """Return fractions over powers of two as integers, and their common divisor."""
-    divisor = max(cast("Fraction", value).denominator for value in matrix.flat)
-    return np.vectorize(int, otypes=[object])(matrix * divisor), divisor
-
-
-def _square(upper: Sequence[Fraction], size: int) -> BigIntArray:
-    """Return the symmetric matrix of an upper triangle, row by row."""
-    out = np.empty((size, size), dtype=object)
-    rows, columns = np.triu_indices(size)
-    out[rows, columns] = out[columns, rows] = upper
-    return out
-
-
-def _choice(release: Release, part: StagedPart) -> ScoreBound:
-    """Return the bound of the scores and the tail model behind it."""
-    count = released_count(release)
-    return chosen_bound(part, release.design, release.noise, 0.0 if count is None else count.value)
-
-
-def _noise(release: Release, part: StagedPart, unwhitened: FloatArray, lost: float, mapping: FloatArray) -> MappedNoise:
+def _noise(release: Release, part: StagedPart, mapping: FloatArray) -> MappedNoise:
     """Return the noise of the sums of a model. Scores that were clipped add the variance that is allowed for them."""
-    size, noise = len(part.line), release.noise
+    size, noise, unwhitened = len(part.line), release.noise, unwhitening(part)
     values, axes = np.linalg.eigh(released_gram(part, noise, [int(total or 0) for total in release.totals]))
     positive = (axes * np.maximum(values, 0.0)) @ axes.T
-    variance = (part.score_bound * noise.sd("cross")) ** 2 + ALLOWANCE * lost**2
     return MappedNoise(
         mapping=mapping,
         products=noise.entry_sd(size + 1)[:-1, :-1] * (part.radius**2 * (1 + part.missing)),
-        scores=variance * (unwhitened @ unwhitened.T),
+        scores=score_variance(release, part) * (unwhitened @ unwhitened.T),
         square=part.residual_bound**2 * noise.sd("target_square"),
         weights=positive * (part.missing / math.sqrt(size)),
     )

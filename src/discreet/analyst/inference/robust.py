@@ -1,4 +1,4 @@
-"""Residual sums of a release, for robust standard errors."""
+"""Residual sums of a release, or products of its scores, for robust standard errors."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, get_args
 import numpy as np
 
 from discreet.accounting.noise_distribution import model_blocks
+from discreet.accounting.staged_queries import SCORE_PRODUCTS, SCORE_SQUARES
 from discreet.analyst.equations.fit_inputs import ErrorBasis, RobustType
 from discreet.analyst.solvers.penalised import Penalty
 from discreet.design.columns import Numeric
@@ -17,8 +18,11 @@ from discreet.design.domain import full_columns
 from discreet.design.model_columns import SubModel
 from discreet.errors import ModelError, OptionError, UnsupportedError, shown
 from discreet.exact.arrays import FloatArray
+from discreet.exact.linear import symmetric
+from discreet.releases.fields import StagedPart
 from discreet.releases.reference_distribution import NotEstimable
 from discreet.releases.release import Release
+from discreet.releases.staged_rules import whitening_matrix
 from discreet.wording import LeaveOut
 
 if TYPE_CHECKING:
@@ -29,12 +33,6 @@ _LEVERAGES: Final = ("HC2", "HC3")
 #: error type if an individual may have several rows
 CLUSTERED: Final = "cluster"
 
-NO_FOURTH: Final = NotEstimable(
-    "the rows are weighted, and this release lacks the sums that standard errors of this model need: a release with "
-    "robust errors has these sums for the declared full model without a penalty, and any other release has them for "
-    "models that do not use the declared target as a feature"
-)
-
 _DECLARE: Final = "make another release, which spends budget, and declare this model as an additional robust model"
 
 
@@ -44,10 +42,13 @@ class HeldResiduals:
 
     # noisy sum of squared residuals times products of (1, features), in the order of the coefficients, shape (k, k)
     meat: FloatArray
-    variance: FloatArray  # noise variances of the entries of `meat`, shape (k, k)
-    bound: float  # residuals were clipped here, in scaled units of the target after any private scaling
+    variance: FloatArray  # variances of independent noise E, shape (m, m); the noise of `meat` is U E U'
+    bound: float  # residuals were clipped here, in scaled units of the target
     # for an interval of R^2: the variance ratio rho and the noisy sum of squares released for it
     ratio_square: tuple[float, float] | None
+    mapping: FloatArray | None = None  # U, shape (k, m), or None for the identity
+    # noisy sum of squared residuals of the line of `meat`, or None if that line is the model's own
+    line_square: float | None = None
 
 
 def checked_robust_type(release: Release, name: object, also: tuple[str, ...] = ()) -> RobustType:
@@ -104,6 +105,8 @@ def robust_basis(
         basis,
         meat=held.meat,
         meat_variance=held.variance,
+        meat_mapping=held.mapping,
+        meat_line_square=held.line_square,
         ratio_square=held.ratio_square,
         robust_type=robust_type,
     )
@@ -115,18 +118,14 @@ def clustered_basis(
     """Return the inputs of robust or clustered errors if plain errors do not apply, and `basis` otherwise.
 
     Return NotEstimable if plain errors do not apply and the release lacks residual sums. Plain errors do not apply to
-    clusters, to sampling weights, or to weighted rows without their fourth-power sums.
+    clusters or to sampling weights.
     """
     if isinstance(basis, NotEstimable):
         return basis
-    lacking = basis.equations.weighted and basis.equations.fourth is None
     sampled = release.design.weights_are == SAMPLING
-    needs_residuals = lacking or sampled or has_clusters(release)
-    if needs_residuals and holds_residuals(release, model, penalty):
+    if (sampled or has_clusters(release)) and holds_residuals(release, model, penalty):
         return robust_basis(release, model, penalty, basis)
-    if sampled:
-        return _no_plain(release)
-    return NO_FOURTH if lacking else basis
+    return _no_plain(release) if sampled else basis
 
 
 def has_clusters(release: Release) -> bool:
@@ -160,21 +159,25 @@ def holds_residuals(release: Release, model: SubModel, penalty: Penalty) -> bool
 
 
 def held_residuals(release: Release, model: SubModel, penalty: Penalty) -> HeldResiduals | None:
-    """Return the residual sums of the declared full model or an additional model, or None if not released."""
+    """Return the residual sums of the declared full model or an additional model, or None if not released.
+
+    A release by `staged` has products of scores instead, which serve every model of the declared target.
+    """
+    if release.staged is not None:
+        return _held_scores(release, release.staged, model, penalty)
     number = _number(release, model, penalty)
     if number is None or release.residuals is None:
         return None
     part = (release.residuals, *release.residuals.further)[number]
-    radius = 1.0 if release.scaling is None else release.scaling.radius
     # released in design order, needed in the order of the coefficients
     indices = [0, *(1 + model.columns.index(position) for position in model.positions)]
     diagonal, off = (
-        (release.noise.sd(block) * (part.bound * release.design.unit.max_rows * radius) ** 2) ** 2
+        (release.noise.sd(block) * (part.bound * release.design.unit.max_rows) ** 2) ** 2
         for block in model_blocks(number)
     )
     ratio, square = part.ratio, release.ratio_square
     return HeldResiduals(
-        meat=release.residual_gram(part)[np.ix_(indices, indices)] * radius**2,
+        meat=release.residual_gram(part)[np.ix_(indices, indices)],
         variance=np.where(np.eye(len(indices), dtype=np.bool_), diagonal, off),
         bound=part.bound,
         ratio_square=None if ratio is None or square is None else (ratio.ratio, square),
@@ -183,7 +186,7 @@ def held_residuals(release: Release, model: SubModel, penalty: Penalty) -> HeldR
 
 def needed_residuals(release: Release, model: SubModel, penalty: Penalty) -> HeldResiduals:
     """Return the residual sums of this model, or raise an error that lists the models for which they were released."""
-    if release.residuals is None:
+    if release.residuals is None and not _has_score_products(release):
         raise ModelError(
             "robust standard errors need sums of squared residuals, which this release does not have",
             code="no-residuals",
@@ -191,6 +194,14 @@ def needed_residuals(release: Release, model: SubModel, penalty: Penalty) -> Hel
             remedy="make a release with the option robust, which spends part of the budget on these sums",
         )
     held = held_residuals(release, model, penalty)
+    if held is None and release.staged is not None:
+        raise ModelError(
+            "robust standard errors of a release by 'staged' are for models of the declared target "
+            f"{release.design.target!r} with an intercept and without a penalty",
+            code="no-residuals-of-model",
+            option="robust",
+            remedy=("fit such a model", "make another release with mechanism 'gaussian', and declare this model there"),
+        )
     if held is None:
         raise ModelError(
             "the release has no sums of squared residuals for this model, and robust standard errors need these sums; "
@@ -216,8 +227,36 @@ def residual_bound(fit: Fit) -> float:
     held = held_residuals(release, fit.model, fit.penalty)
     target = release.design.columns[fit.target]
     half = target.half if isinstance(target, Numeric) else 1.0
-    unit = 1.0 if release.scaling is None else release.scaling.target_bound
-    return math.nan if held is None else held.bound * unit * half
+    return math.nan if held is None else held.bound * half
+
+
+def _has_score_products(release: Release) -> bool:
+    """Return whether a release by `staged` has products of scores."""
+    return release.staged is not None and bool(release.staged.score_products)
+
+
+def _held_scores(release: Release, part: StagedPart, model: SubModel, penalty: Penalty) -> HeldResiduals | None:
+    """Return the sum of r^2 (1, z_S)(1, z_S)' for the pilot line's residuals r, from the products of scores.
+
+    The sum of s s' with s = V (1, z) r is multiplied by the inverse of V on both sides, and the rows and columns of the
+    model are taken.
+    """
+    served = model.intercept and penalty == "none" and model.target == release.design.target
+    if not (part.score_products and served):
+        return None
+    noise, size = release.noise, len(part.line)
+    unwhitened: FloatArray = np.asarray(np.linalg.inv(whitening_matrix(part)) * part.score_bound, dtype=np.float64)
+    mapping = unwhitened[[0, *model.positions]]
+    products = symmetric((total / noise.unit for total in part.score_products), size)
+    square, products_sd = noise.sd(SCORE_SQUARES), noise.sd(SCORE_PRODUCTS)
+    return HeldResiduals(
+        meat=mapping @ products @ mapping.T,
+        variance=np.where(np.eye(size, dtype=np.bool_), square**2, products_sd**2),
+        bound=part.score_bound,
+        ratio_square=None,
+        mapping=mapping,
+        line_square=int(release.totals[-1] or 0) / noise.unit * part.residual_bound**2,
+    )
 
 
 def _number(release: Release, model: SubModel, penalty: Penalty) -> int | None:

@@ -140,7 +140,7 @@ def from_0_to_1(reason: str) -> ConfidenceSet:
 
 NO_SPREADS: Final = NotEstimable(
     "standardised slopes need the standard deviations of the columns, which this release does not have; make a release "
-    "with the mechanism 'gaussian', declared scaling and no weights"
+    "with the mechanism 'gaussian' and without weights"
 )
 
 

@@ -17,30 +17,6 @@ from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.solvers.least_squares import inverse_gram, residual_sum, total_sum
 from discreet.exact.arrays import FloatArray
 
-# -- weights -----------------------------------------------------------------------------------------------------------
-# The middle matrix of the sandwich for weighted least squares with homoscedastic errors.
-#
-# If row weights w depend only on the regressors, the score is the sum of w^2 z eta. Its covariance is s^2 times
-# M = sum of w^4 z z', not A = sum of w^2 z z'. Weights are at most 1, so M is between 0 and A in every direction. Noise
-# may move the released M~ outside this range, so its eigenvalues relative to A~ are clipped to [0, 1].
-
-
-def weighted_middle(equations: NormalEquations, gram: FloatArray) -> FloatArray:
-    """Return the middle matrix M of the sandwich, shape (k, k), from a positive definite Gram matrix."""
-    fourth = equations.fourth
-    if fourth is None:
-        return gram
-    if not equations.intercept:
-        moved = np.column_stack([equations.shift[:-1], np.eye(len(gram))])
-        fourth = moved @ fourth @ moved.T
-    root = np.linalg.cholesky(gram)
-    inverse = np.linalg.inv(root)
-    values, axes = np.linalg.eigh(inverse @ fourth @ inverse.T)
-    sides = root @ axes
-    out: FloatArray = (sides * np.clip(values, 0.0, 1.0)) @ sides.T
-    return out
-
-
 # -- sandwich ----------------------------------------------------------------------------------------------------------
 # The middle of the robust sandwich, M~ = sum r^2 z z' + E with E of known distribution, and its shrinkage.
 #
@@ -78,8 +54,9 @@ class Middle:
     """The released middle matrix of the sandwich for k coefficients."""
 
     released: FloatArray  # M~, shape (k, k)
-    variance: FloatArray  # variances of the independent entries of its noise, shape (k, k)
+    variance: FloatArray  # variances of the independent entries of E, shape (m, m); the noise of M~ is U E U'
     plain: FloatArray  # s^2 A, or 0 if noise left no residual variance, shape (k, k)
+    mapping: FloatArray | None = None  # U, shape (k, m), or None for the identity
 
     @cached_property
     def definite(self) -> FloatArray:
@@ -115,8 +92,8 @@ class Middle:
         return cast("FloatArray", (sides * moved) @ sides.T)
 
     def noise(self, rows: FloatArray) -> FloatArray:
-        """Compute the standard deviation of a'E a for each row a, shape (m,). E is symmetric."""
-        squares = rows**2
+        """Compute the standard deviation of a'U E U'a for each row a. E is symmetric."""
+        squares = (rows if self.mapping is None else rows @ self.mapping) ** 2
         variance = ((2 * squares @ self.variance - squares * self.variance.diagonal()) * squares).sum(axis=1)
         return cast("FloatArray", np.sqrt(np.maximum(variance, 0.0)))
 
@@ -356,8 +333,6 @@ def score_inference(
         spread = H @ _definite(A, penalty_diagonal) @ H
     else:
         weights, used, spread = H, float(len(H)), H
-    if equations.fourth is not None:
-        spread = H @ weighted_middle(equations, _definite(A, penalty_diagonal)) @ H
     sums = residual_sum(equations, theta), total_sum(equations)
     return _Line(estimate, H, *sums, equations.nobs, equations.prior_variance).inference(
         noise_map(equations),

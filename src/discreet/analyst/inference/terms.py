@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.analyst.confidence_sets import ConfidenceSet, mapped
+from discreet.analyst.confidence_sets import MORE, ConfidenceSet, mapped
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.inference.contrasts import (
     Contrasts,
@@ -231,8 +231,7 @@ def inflation_factors(equations: NormalEquations) -> FloatArray:
 # numbers agree with statsmodels.
 
 NO_SUM: Final = NotEstimable(
-    "the noisy residual sum is not above 0, and the log-likelihood needs its logarithm; use fewer features, more rows "
-    "or a larger epsilon"
+    f"the noisy residual sum is not above 0, and the log-likelihood needs its logarithm; {MORE}"
 )
 
 

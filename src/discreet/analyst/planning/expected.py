@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _LINES: Final = 15  # coefficients printed
 ENOUGH: Final = 0.9  # fraction of tables with a bounded interval that makes a coefficient estimable
+_CLEARLY: Final = 0.95  # ratio of two medians over simulated releases that is not chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,9 @@ class PlannedCoefficient:
             Fraction of tables in which the interval is bounded, or None if not computed.
     supposed
             The coefficient implied by the assumptions, or None without assumptions.
+    one_pass_width
+            In a plan for `staged`: the interval width that a release by `gaussian` would give with the same budget, or
+            None if fewer than 90% of tables would give a bounded interval.
     """
 
     name: str
@@ -72,6 +76,14 @@ class PlannedCoefficient:
     privacy_sd: float | None = None
     interval_share: float | None = None
     supposed: float | None = None
+    one_pass_width: float | None = None
+
+    @property
+    def one_pass_narrower(self) -> bool:
+        """Whether a release by `gaussian` would give a clearly narrower interval, or the only bounded one."""
+        if self.one_pass_width is None:
+            return False
+        return self.width is None or self.one_pass_width < _CLEARLY * self.width
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +143,15 @@ class Plan:
         """Whether every coefficient has a bounded interval in at least 90% of tables."""
         return all(coefficient.reason is None for coefficient in self.coefficients)
 
+    @property
+    def one_pass_note(self) -> str:
+        """The coefficients for which a release by `gaussian` would give narrower intervals; empty if there are none."""
+        better = [one for one in self.coefficients if one.one_pass_narrower]
+        if not better:
+            return ""
+        widths = ", ".join(f"{one.name} {_shown(one.one_pass_width)}" for one in better)
+        return f"The mechanism 'gaussian' would give narrower intervals. Their widths: {widths}"
+
     def plot(self, path: str | Path | None = None, *, over: Iterable[Plan] = (), force: bool = False) -> Figure:
         """Plot the expected intervals over the declared range of each column, or their widths against epsilon.
 
@@ -185,7 +206,8 @@ class Plan:
         for planned in self.coefficients:
             if planned.reason is not None:
                 why.setdefault(planned.reason, []).append(planned.name)
-        return [f"Not estimable ({', '.join(names)}): {reason}" for reason, names in why.items()]
+        notes = [f"Not estimable ({', '.join(names)}): {reason}" for reason, names in why.items()]
+        return [*notes, self.one_pass_note] if self.one_pass_note else notes
 
     @property
     def _title(self) -> str:
@@ -245,6 +267,8 @@ _ROUGH: Final = 60  # draws that give the factor to two digits
 _FACTOR_STEP: Final = 1.4
 _LARGEST_FACTOR: Final = 1000.0
 _FEW_COLUMNS: Final = 40  # up to this many coefficients, a rough factor is refined with confidence sets
+_BRACKET: Final = 1.01  # ratio of the ends at which the search for a setting stops
+_BESIDE: Final = 1.004
 _ROUNDING: Final = 1e-10
 _UNBOUNDED: Final = "the release gives no bounded interval at this level"
 
@@ -353,10 +377,10 @@ def planned(release: Release, asked: Asked, check: Callable[[], None] = lambda: 
 
     `check` is called repeatedly and may stop the computation by raising.
     """
+    if (refused := refused_plan(release, asked)) is not None:
+        return refused
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
-    if (reason := _unknown(equations)) is not None:
-        return asked.answered(release.design, _refused(release.design, reason.reason), release.noise, release.noise_sd)
     one_table = asked.assumptions is None
     draws = Draws(equations, level, one_table=one_table, check=check)
     errors = draws.errors()
@@ -378,15 +402,31 @@ def planned_width(
     release: Release, asked: Asked, coefficient: str, check: Callable[[], None] = lambda: None
 ) -> float | None:
     """Return the width of one coefficient in `planned`, without computing the others."""
+    names = read_model(release, None, None, None)[0].names
+    if not (isinstance(coefficient, str) and coefficient in names):
+        raise OptionError.unknown_name("coefficient", coefficient, names, option="coefficient")
+    return planned_widths(release, asked, [names.index(coefficient)], check)[0]
+
+
+def planned_widths(
+    release: Release, asked: Asked, which: Sequence[int] | None = None, check: Callable[[], None] = lambda: None
+) -> list[float | None]:
+    """Return the widths of `planned` alone, for all coefficients or those with indices `which`."""
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
-    if not (isinstance(coefficient, str) and coefficient in model.names):
-        raise OptionError.unknown_name("coefficient", coefficient, model.names, option="coefficient")
     if _unknown(equations) is not None:
+        return [None] * len(model.names if which is None else which)
+    errors = Draws(equations, level, one_table=asked.assumptions is None, check=check).errors(which)
+    widths, shares = errors.middle()[1].tolist(), errors.interval_share.tolist()
+    return [width if share >= ENOUGH else None for width, share in zip(widths, shares, strict=True)]
+
+
+def refused_plan(release: Release, asked: Asked) -> Plan | None:
+    """Return a plan that says why no standard error can be computed from such sums, or None if they can."""
+    reason = _unknown(read_model(release, None, None, None)[1])
+    if reason is None:
         return None
-    draws = Draws(equations, level, one_table=asked.assumptions is None, check=check)
-    errors = draws.errors([model.names.index(coefficient)])
-    return float(errors.middle()[1][0]) if errors.interval_share[0] >= ENOUGH else None
+    return asked.answered(release.design, _refused(release.design, reason.reason), release.noise, release.noise_sd)
 
 
 def _unknown(equations: NormalEquations) -> NotEstimable | None:
@@ -416,10 +456,10 @@ def _coefficients(equations: NormalEquations) -> list[float | None]:
 
 def read_off(release: Release, asked: Asked) -> Plan:
     """Plan from an existing release, without simulation."""
+    if (refused := refused_plan(release, asked)) is not None:
+        return refused
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
-    if (reason := _unknown(equations)) is not None:
-        return asked.answered(release.design, _refused(release.design, reason.reason), release.noise, release.noise_sd)
     errors = errors_now(equations, level)
     medians = zip(*(each.tolist() for each in errors.middle()), strict=True)
     coefficients = [
@@ -505,19 +545,31 @@ def _refused(design: Design, reason: str) -> list[PlannedCoefficient]:
 def smallest(width_at: Callable[[float], float | None], width: float, span: tuple[float, float]) -> float | None:
     """Find the smallest setting in a span, to 1%, at which the interval width is at most `width`, or None.
 
-    The width must decrease with the setting.
+    The width must decrease with the setting. Locally it is close to a power of the setting, so two steps of three
+    interpolate between the ends of the bracket, and go a little beyond the result to close the bracket.
+
+    >>> tried = []
+    >>> round(smallest(lambda rows: tried.append(rows) or rows**-0.5, 0.01, (10.0, 1e12)), -2), len(tried)
+    (10000.0, 6)
     """
     low, high = span
-
-    def reached(setting: float) -> bool:
-        setting_width = width_at(setting)
-        return setting_width is not None and setting_width <= width
-
-    if not reached(high):
+    low_width, high_width = None, width_at(high)
+    if high_width is None or high_width > width:
         return None
-    while high / low > 1.01:
+    reached, steps = True, 0
+    while high / low > _BRACKET:
+        steps += 1
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if reached(middle) else (middle, high)
+        if low_width is not None and high_width > 0 and steps % 3:
+            share = math.log(low_width / width) / math.log(low_width / high_width)
+            beyond = math.sqrt(_BESIDE) if reached else 1 / math.sqrt(_BESIDE)
+            middle = min(max(low * (high / low) ** share / beyond, low * _BESIDE), high / _BESIDE)
+        found = width_at(middle)
+        reached = found is not None and found <= width
+        if found is not None and reached:
+            high, high_width = middle, found
+        else:
+            low, low_width = middle, found
     return high
 
 

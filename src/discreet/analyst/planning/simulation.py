@@ -275,6 +275,7 @@ _CLOSE: Final = 0.005  # difference at which the search for a correlation stops
 _ENOUGH: Final = 0.03  # largest accepted difference of a correlation
 _LARGEST: Final = 0.9999
 _FEWEST: Final = 1e-3  # smallest sum of beta parameters; nearly all values are then at the bounds
+_MOST: Final = 1e12  # largest sum of beta parameters; all values are then in one cell of the grid
 
 
 @lru_cache(maxsize=8)
@@ -404,7 +405,8 @@ def _quantiles(name: str, column: Base, supposed: Supposed, middles: FloatArray)
         low, high = column.bounds
         share = (assumed.mean - low) / (high - low)
         spread = (assumed.sd / (high - low)) ** 2
-        parameters = max(share * (1 - share) / spread - 1, _FEWEST)
+        ratio = share * (1 - share) / spread if spread > 0 else math.inf
+        parameters = min(max(ratio - 1, _FEWEST), _MOST)
         return low + (high - low) * np.asarray(betaincinv(share * parameters, (1 - share) * parameters, middles))
     if isinstance(column, Boolean):
         return np.where(middles > 1 - (assumed.share or 0.0), 1.0, 0.0)

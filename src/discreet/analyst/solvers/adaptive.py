@@ -54,20 +54,20 @@ class PenalisedGram:
         return replace(self, right=self.right - times, square=square, noise_map=noise_map)
 
 
-def penalised_gram(equations: NormalEquations, digest: str, *, whole: bool = False) -> PenalisedGram:
+def penalised_gram(equations: NormalEquations, digest: str) -> PenalisedGram:
     """Partial the intercept out, and compute the smallest eigenvalue of the Gram matrix and the size of its noise.
 
     With m the noisy means of the features, the Gram matrix is A - n m m'. Its noise, to first order, is
     E - e m' - m e' + e_n m m'. If the noisy number of rows is below three standard deviations of its noise, the means
-    are unusable, and the intercept stays among the coefficients that are shrunk to 0. With `whole`, it always stays
-    among them. `digest` seeds the simulated quantile.
+    are unusable, and the intercept stays among the coefficients that are shrunk to 0. `digest` seeds the simulated
+    quantile.
     """
     count = equations.A[0, 0] if equations.intercept else 0.0
     penalised = np.ones(len(equations.A), dtype=np.bool_)
     if not equations.intercept:
         moments = equations.moments
         noise_map = np.column_stack([equations.shift, np.eye(len(moments))])
-    elif not whole and count > _ROWS_IN_SDS * equations.block_sd[0, 0]:
+    elif count > _ROWS_IN_SDS * equations.block_sd[0, 0]:
         penalised[0] = False
         moments = _partialled(equations)
         means = equations.moments[0, 1:] / count
@@ -263,8 +263,7 @@ _JITTER: Final = 1e-12  # relative to the largest diagonal entry, for columns th
 
 def posterior_solution(equations: NormalEquations, digest: str) -> Solution:
     """Compute all k coefficients: posterior means and, unless it is shrunk too, an intercept from the noisy means."""
-    # released centres make the intercept small, so it is shrunk like any coefficient
-    about = penalised_gram(equations, digest, whole=equations.weighted)
+    about = penalised_gram(equations, digest)
     pilot = pilot_coefficients(equations)[about.penalised]
     theta = pilot + posterior_mean(about.beyond(pilot), equations)
     if equations.intercept and not about.penalised[0]:

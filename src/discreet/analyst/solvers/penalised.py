@@ -27,8 +27,6 @@ PENALTIES: Final[tuple[Penalty, ...]] = get_args(Penalty)
 WITH_STRENGTH: Final[tuple[Penalty, ...]] = ("ridge", "lasso", "elastic-net")
 Criterion = Literal["criterion"]
 LARGEST_STRENGTH: Final = 1e100
-# for privately scaled rows, `bayes` clips each column at this many released scales from its centre
-MIDDLE: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)

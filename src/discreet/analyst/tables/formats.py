@@ -103,7 +103,7 @@ def errors_cell(fit: Fit) -> str:
         return DASH
     if not fit.is_robust:
         return "plain"
-    return "HC1" if fit.release.design.unit.id is None else "by person"
+    return "by person" if fit.cov_type == "cluster" else fit.cov_type
 
 
 def model_cell(fit: Fit) -> str:

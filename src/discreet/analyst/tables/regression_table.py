@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
+from discreet.analyst.advice import advice
+from discreet.analyst.inference.clipped_scores import clipped_scores_note
 from discreet.analyst.inference.contrasts import noise_known_beforehand
 from discreet.analyst.notes import (
     PENALISED_INTERVALS,
@@ -69,9 +71,11 @@ def one_model(fit: Fit, level: float, digits: int) -> Grid:
     ]
     notes = [
         f"Estimated by {model_cell(fit)}." if not fit.fitted_inside else None,
+        clipped_scores_note(fit),
         *(() if fit.interval_target == "none" else error_notes(fit)),
         WEAK if fit.estimable and any(map(unbounded, sets.values())) else None,
         selection_note(sets, level),
+        advice(fit, level),
         *reason_notes(fit, why),
         *missing_statistics(fit, why),
         rows_note(fit),
@@ -489,8 +493,10 @@ def _notes(fits: Sequence[Fit], layout: Layout) -> list[str]:
     for sentences in (
         [[] if note is None else [note] for note in selected],
         [[PENALISED_INTERVALS] if fit.penalised and fit.interval_target != "none" else [] for fit in fits],
+        [[note] if (note := advice(fit, layout.level)) is not None else [] for fit in fits],
         [reason_notes(fit, why) for fit, why in about],
         [missing_statistics(fit, why) for fit, why in about],
+        [[note] if (note := clipped_scores_note(fit)) is not None else [] for fit in fits],
         [[note] if (note := rows_note(fit)) is not None else [] for fit in fits],
         [[promise_note(fit.release)] for fit in fits],
     ):

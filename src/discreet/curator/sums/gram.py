@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Final, NoReturn, Protocol, Self, cast, runtime_checkable
+from typing import Any, Final, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.curator.sums.row_counts import RowCounts, Sensitive
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
 from discreet.exact.arrays import BigIntArray, FloatArray, IntArray
@@ -104,12 +105,11 @@ class RecodedSums(Protocol):
         ...
 
 
-class Totals:
+class Totals(Sensitive):
     """Exact sums over the rows of a table. Sensitive: only a mechanism receives them.
 
-    Totals support only addition. They cannot be printed, compared, copied, pickled or serialised. They are not a
-    dataclass, because any tool can list the fields of a dataclass. The totals of parts of a table add up to those of
-    the table if no individual is in two parts.
+    Totals support only addition. The totals of parts of a table add up to those of the table if no individual is in two
+    parts.
 
     Attributes
     ----------
@@ -117,41 +117,24 @@ class Totals:
         Sums in integer steps, in an order that depends on the kind of sum.
     unit
         Number of steps in one scaled unit. The scaled value of a total is `value / unit`.
-    count
-        Number of rows or of individuals in the table. It is sensitive unless the neighbouring relation makes it public.
-    clipped
-        Number of included rows in which each numeric column was clipped, if requested.
-    fitting
-        Number of included rows, and number of rows that a rule drops. Of each individual, only as many rows are counted
-        as the cap allows, included rows before dropped rows.
+    counts
+        Counts of the rows.
     cells
         Number of rows in each cell, if the sums count them.
     """
 
-    __slots__ = ("cells", "clipped", "count", "fitting", "unit", "values")
+    __slots__ = ("cells", "counts", "unit", "values")
 
     values: tuple[int, ...]
     unit: int
-    count: int
-    clipped: tuple[int, ...]
-    fitting: tuple[int, int]
+    counts: RowCounts
     cells: IntArray | None
 
-    def __init__(
-        self,
-        values: tuple[int, ...],
-        unit: int,
-        count: int,
-        clipped: tuple[int, ...] = (),
-        fitting: tuple[int, int] = (0, 0),
-        cells: IntArray | None = None,
-    ) -> None:
+    def __init__(self, values: tuple[int, ...], unit: int, counts: RowCounts, cells: IntArray | None = None) -> None:
         _set = object.__setattr__
         _set(self, "values", values)
         _set(self, "unit", unit)
-        _set(self, "count", count)
-        _set(self, "clipped", clipped)
-        _set(self, "fitting", fitting)
+        _set(self, "counts", counts)
         _set(self, "cells", cells)
 
     def on_grid(self, unit: int) -> tuple[int, ...]:
@@ -161,30 +144,13 @@ class Totals:
             raise SpecError(f"expected a grid with a multiple of {self.unit} steps in one scaled unit, got {unit}")
         return self.values if finer == 1 else tuple(value * finer for value in self.values)  # [P:finer-grid]
 
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("totals cannot be changed; add two totals instead")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError("totals cannot be changed; add two totals instead")
-
     def __add__(self, other: Totals) -> Totals:
-        sizes = [(part.unit, len(part.values), len(part.clipped), _shape(part.cells)) for part in (self, other)]
+        sizes = [(part.unit, len(part.values), _shape(part.cells)) for part in (self, other)]
         if sizes[0] != sizes[1]:
             raise SpecError("totals can be added only if they have equal units and columns; use totals of one design")
         values = tuple(a + b for a, b in zip(self.values, other.values, strict=True))  # [P:parts-add-up]
-        clipped = tuple(a + b for a, b in zip(self.clipped, other.clipped, strict=True))
-        fitting = self.fitting[0] + other.fitting[0], self.fitting[1] + other.fitting[1]
         cells = None if self.cells is None or other.cells is None else self.cells + other.cells
-        return Totals(values, self.unit, self.count + other.count, clipped, fitting, cells)
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("totals are sensitive and are never serialised; publish a release instead")
-
-    # otherwise the default method would return the slots
-    __getstate__ = __reduce__
-
-    def __repr__(self) -> str:
-        return "<Totals: sensitive, not shown>"
+        return Totals(values, self.unit, self.counts + other.counts, cells)
 
 
 def _shape(cells: IntArray | None) -> tuple[int, ...]:

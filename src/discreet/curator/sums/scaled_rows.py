@@ -1,16 +1,15 @@
-"""Scale, shrink and weight rows by released numbers, and sum their products and scores."""
+"""Scale and shrink rows by released numbers, and sum their products and scores."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.curator.sums.gram import ExactGram, MadeAnew
-from discreet.curator.sums.residuals import scaled_residuals, usable
 from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray, IntArray, shrink_to_ball
 
@@ -175,154 +174,6 @@ class ShrunkRows(MadeAnew):
     def totals(self) -> tuple[int, ...]:
         """Return the upper triangle of the products, the counts up to each threshold and the number of rows."""
         return (*self._gram.totals(), *(count * self.unit for count in self._up_to.totals()))
-
-
-# -- weighted rows -----------------------------------------------------------------------------------------------------
-# Rows are centred, scaled and weighted by released numbers. Proof: weighted_rows.proof.md.
-
-
-class Weighted(NamedTuple):
-    """Rows (a, t) in grid steps, shape (size + 1, rows), with the weight and the unclipped t of each row."""
-
-    rows: FloatArray
-    weights: FloatArray
-    target: FloatArray
-
-
-@dataclass(frozen=True, slots=True)
-class Weighting:
-    """Released numbers that turn a row (1, x, y) into a weighted row.
-
-    With N the norm of (1, z) and w = min(1, radius / N), which depend only on x, the new row is a = w (1, z) / radius,
-    rounded to the grid and shrunk so that its norm is at most 1, exactly, and t = w (y - centre) / bound, clipped to
-    [-1, 1]. The scaling of x has no clip. The centre and bound are in scaled units of the target.
-
-    >>> weighting = Weighting(RowDomain(1, 0, 0, None, False, 8), Scaling((0.0,), (0.5,), np.inf, 1), 2.0, 0.5, 1.0)
-    >>> rows, weights, target = weighting.of(np.array([[256.0, 256.0], [0.0, 256.0], [128.0, 256.0]]))
-    >>> rows.tolist(), weights.round(3).tolist(), target.round(3).tolist()
-    ([[128.0, 114.0], [0.0, 229.0], [0.0, 114.0]], [1.0, 0.894], [0.0, 0.447])
-    """
-
-    domain: RowDomain
-    scaling: Scaling
-    radius: float
-    centre: float
-    bound: float
-
-    @property
-    def bits(self) -> int:
-        """Grid bits of a weighted row: the grid bits of a row, but at most 16."""
-        return shrunk_bits(self.domain)
-
-    @property
-    def one(self) -> int:
-        """Grid steps of a weighted row in one scaled unit."""
-        return 1 << self.bits
-
-    @property
-    def size(self) -> int:
-        """Number of coordinates of a."""
-        return len(self.scaling.centres) + 1
-
-    def of(self, chunk: FloatArray) -> Weighted:
-        """Compute weighted rows from rows (1, x, y) in grid steps. The bits of a row do not depend on other rows."""
-        z = self.scaling.rows(chunk, self.domain.unit)
-        weights: FloatArray = self.radius / np.maximum(np.sqrt(squared_norms(z)), self.radius)
-        rows = np.empty((self.size + 1, chunk.shape[1]))
-        np.rint(z * (weights * (self.one / self.radius)), out=rows[:-1])
-        shrink_to_ball(rows[:-1], self.one**2)  # [P:weighted-shrunk]
-        target: FloatArray = (chunk[-1] / self.domain.unit - self.centre) * (weights / self.bound)
-        np.rint(np.clip(target, -1.0, 1.0) * self.one, out=rows[-1])  # [P:weighted-target]
-        return Weighted(rows, weights, target)
-
-
-class WeightedMoments(MadeAnew):
-    """Running exact sums over rows (a, t) of `Weighting`: products of (a, t), products of w a, and row counts.
-
-    Here w is the weight of the row. The totals are the upper triangle of the products of (a, t), row by row. Unless
-    `fourth` is false, the upper triangle of the products of w a follows. Then come three row counts: target clipped
-    from below, target clipped from above, and all rows. All totals are in steps of products.
-
-    >>> weighting = Weighting(RowDomain(0, 1, 0, None, False, 8), Scaling((0.0,), (0.5,), np.inf, 1), 2.0, 0.0, 1.0)
-    >>> sums = WeightedMoments(weighting); sums.add(np.array([[256.0], [0.0], [128.0]]))
-    >>> [total / 4**8 for total in sums.totals()]
-    [0.25, 0.0, 0.25, 0.0, 0.0, 0.25, 0.25, 0.0, 0.0, 0.0, 0.0, 1.0]
-    """
-
-    def __init__(self, weighting: Weighting, *, fourth: bool = True) -> None:
-        self._weighting = weighting
-        self._gram = ExactGram(weighting.size + 1, weighting.bits)
-        self._fourth = ExactGram(weighting.size, weighting.bits) if fourth else None
-        self._below = self._above = self._rows = 0
-
-    @property
-    def unit(self) -> int:
-        """Steps of a product of two weighted rows in one scaled unit."""
-        return self._gram.unit
-
-    def add(self, chunk: FloatArray) -> None:
-        """Add a chunk of rows (1, x, y) in grid steps."""
-        rows, weights, target = self._weighting.of(chunk)
-        self._gram.add(rows)
-        if self._fourth is not None:
-            twice: FloatArray = np.rint(rows[:-1] * weights)
-            shrink_to_ball(twice, self._weighting.one**2)  # [P:weighted-twice]
-            self._fourth.add(twice)
-        self._below += int(np.count_nonzero(target < -1))  # [P:weighted-clipped]
-        self._above += int(np.count_nonzero(target > 1))
-        self._rows += chunk.shape[1]
-
-    def totals(self) -> tuple[int, ...]:
-        """Return products of (a, t), any products of w a, and numbers of rows: clipped below, clipped above, all."""
-        fourth = () if self._fourth is None else self._fourth.totals()
-        counts = (rows * self.unit for rows in (self._below, self._above, self._rows))
-        return (*self._gram.totals(), *fourth, *counts)
-
-
-class WeightedResiduals(MadeAnew):
-    """A running exact sum of v v' over weighted rows (a, t), where v = (residual / bound) a and residual = t - a'theta.
-
-    The factor residual / bound is clipped to [-1, 1]. The bound is in units of t, and public or released.
-    `rows_per_person` is as for `ResidualGram`.
-    """
-
-    def __init__(
-        self, weighting: Weighting, coefficients: tuple[float, ...], bound: float, rows_per_person: int = 1
-    ) -> None:
-        self._weighting = weighting
-        self._gram = ExactGram(weighting.size, weighting.bits)
-        self._coefficients = usable(coefficients)
-        self._bound = bound
-        self._rows_per_person = rows_per_person
-
-    @property
-    def unit(self) -> int:
-        """Steps of a product of two weighted rows in one scaled unit."""
-        return self._gram.unit
-
-    def add(self, chunk: FloatArray) -> None:
-        """Add a chunk of rows (1, x, y) in grid steps."""
-        self._gram.add(self.rows(chunk))
-
-    def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
-        """Add a chunk of complete individuals, whose first rows are at `starts`."""
-        summed = np.add.reduceat(self.rows(chunk), starts, axis=1)
-        averaged: FloatArray = np.rint(summed / self._rows_per_person)  # [P:weighted-person]
-        shrink_to_ball(averaged, self._weighting.one**2)
-        self._gram.add(averaged)
-
-    def totals(self) -> tuple[int, ...]:
-        """Return the upper triangle of the exact sum, row by row."""
-        return self._gram.totals()
-
-    def rows(self, chunk: FloatArray) -> FloatArray:
-        """Compute integers v of norm at most one scaled unit."""
-        rows = self._weighting.of(chunk).rows
-        residual = scaled_residuals(rows, self._coefficients, self._weighting.one)
-        np.clip(residual / self._bound, -1.0, 1.0, out=residual)
-        v: FloatArray = np.rint(residual * rows[:-1])
-        shrink_to_ball(v, self._weighting.one**2)  # [P:weighted-residual]
-        return v
 
 
 # -- clipped scores ----------------------------------------------------------------------------------------------------

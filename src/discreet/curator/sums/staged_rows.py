@@ -1,4 +1,4 @@
-"""Sum weighted rows, clipped scores and squared residuals at released numbers. Proof: mechanisms/staged.proof.md."""
+"""Sum weighted rows, clipped scores, their products, and squared residuals. Proof: mechanisms/staged.proof.md."""
 
 from __future__ import annotations
 
@@ -150,7 +150,8 @@ class StagedScores(MadeAnew):
     """Running exact sum of scores in units of a bound, each shortened to norm 1, and of squared residuals.
 
     A squared residual is divided by the square of its own bound and clipped to 1; without such a bound it is left out.
-    The totals are the coordinates of the sum of scores, then the sum of squares.
+    With `products`, the products s s' of the scores are summed too, each score rounded to the grid of the rows. The
+    totals are the coordinates of the sum of scores, the sum of squares, and the upper triangle of the products.
 
     >>> rows = ScoredRows(RowDomain(1, 0, 0, None, False, 8), Scaling((0.0,), (0.5,), np.inf, 1), 0.0, (0.0, 0.0))
     >>> sums = StagedScores(rows, 4.0, 2.0)
@@ -158,7 +159,9 @@ class StagedScores(MadeAnew):
     [0.125, 0.0, 0.0625]
     """
 
-    def __init__(self, rows: ScoredRows, bound: float, square_bound: float | None = None) -> None:
+    def __init__(
+        self, rows: ScoredRows, bound: float, square_bound: float | None = None, *, products: bool = False
+    ) -> None:
         self._rows = rows
         self._bound = bound
         self._square_bound = square_bound
@@ -166,32 +169,46 @@ class StagedScores(MadeAnew):
         # each coordinate moves by at most half a step where it is rounded
         self._inside = (1 - math.sqrt(rows.size) * 2.0**-self._bits) * _SHORTENED
         self._sums = [0] * (rows.size + (square_bound is not None))
+        self._products = ExactGram(rows.size, rows.domain.grid_bits) if products else None
 
     @property
     def unit(self) -> int:
         """Steps in one bound."""
-        return 1 << self._bits
+        return 1 << self._bits if self._products is None else self._products.unit
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps."""
         for block in _summable_blocks(chunk):
-            summed = self.rows(block).sum(axis=1).tolist()  # [P:exact-staged-sum]
+            rows = self.rows(block)
+            summed = rows.sum(axis=1).tolist()  # [P:exact-staged-sum]
             self._sums = [total + int(part) for total, part in zip(self._sums, summed, strict=True)]
+            if self._products is not None:
+                self._products.add(self._vectors(rows))
 
     def rows(self, chunk: FloatArray) -> FloatArray:
-        """Compute the integers of each row, shape (totals, rows): a vector of norm at most `unit`, and a square."""
+        """Compute the integers of each row: a vector of norm at most 2^bits, and a square; shape (totals, rows)."""
         x, norms, residual = self._rows.scores(chunk)
         # [P:staged-score]
         factors = residual / np.maximum(norms / self._inside, self._bound)
-        out: FloatArray = np.rint(x * (factors * self.unit))
+        out: FloatArray = np.rint(x * (factors * 2.0**self._bits))
         if self._square_bound is None:
             return out
         squares = np.minimum((residual / self._square_bound) ** 2, 1.0)  # [P:staged-square]
-        return np.concatenate([out, np.rint(squares * self.unit)[None, :]])
+        return np.concatenate([out, np.rint(squares * 2.0**self._bits)[None, :]])
+
+    def _vectors(self, rows: FloatArray) -> FloatArray:
+        """Round the scores of rows to the grid on which products are summed; their norm stays at most one bound."""
+        one = self._rows.domain.unit
+        vectors: FloatArray = np.rint(rows[: self._rows.size] * (one * 2.0**-self._bits))
+        shrink_to_ball(vectors, one**2)  # [P:score-vector]
+        return vectors
 
     def totals(self) -> tuple[int, ...]:
-        """Return the sum of scores, and the sum of squares if there is one."""
-        return tuple(self._sums)
+        """Return the sum of scores, then the sum of squares and the products if there are any."""
+        if self._products is None:
+            return tuple(self._sums)
+        finer = self.unit >> self._bits
+        return (*(total * finer for total in self._sums), *self._products.totals())
 
 
 def _summable_blocks(chunk: FloatArray) -> Iterator[FloatArray]:

@@ -29,7 +29,7 @@ def test_a_refused_design_is_told_as_such(call: Call) -> None:
 
 
 def test_auto_says_what_it_takes(call: Call) -> None:
-    assert call("mechanisms", "auto").stdout.startswith("gaussian if delta is above 0")
+    assert call("mechanisms", "auto").stdout.startswith("With delta above 0: staged")
     assert json.loads(call("mechanisms", "auto", "--json").stdout)["name"] == "auto"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
-from discreet.accounting.privacy_maps import MOMENTS
+from discreet.accounting.settings import MOMENTS
 from discreet.errors import DiscreetError, SpecError
 from discreet.mechanisms.registry import HOMES, mechanism_named
 from discreet.options import AUTO

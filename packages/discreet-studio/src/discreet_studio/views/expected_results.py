@@ -12,7 +12,7 @@ from discreet_studio.views.release_settings import Settings, kept_settings, widt
 from discreet_studio.workspace import Workspace, quiet
 
 #: up to this many released columns, a result is computed while the page loads; with more, on request
-LIVE_COLUMNS: Final = {"plan": 250, "savings": 250, "widths": 60, "mechanisms": 60, "smallest": 30}
+LIVE_COLUMNS: Final = {"plan": 60, "savings": 250, "widths": 25, "mechanisms": 25, "smallest": 12}
 _SPAN: Final = (0.25, 0.5, 2.0, 4.0)
 _MOST_EPSILON: Final = 20.0
 

@@ -118,8 +118,6 @@ def _option(form: Form, name: str, front_end: FrontEnd) -> Any:  # noqa: ANN401 
     if front_end.kind == "texts":
         parts = [part.strip() for part in text.split(";") if part.strip()]
         return _named_values(name, parts) if name == "settings" else parts
-    if front_end.kind == "text":
-        return text
     value = as_number(text, name, front_end.label)
     if front_end.kind == "integer":
         if value != int(value):

@@ -1,50 +1,18 @@
-"""Release moments of rows that are centred and scaled by noisy searches. Proof: scaled.proof.md."""
+"""Search centres and scales of columns and of the target by noisy counts. Proof: refined.proof.md."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Final, Literal, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 import numpy as np
 
-from discreet.accounting.moments import Blocks
-from discreet.accounting.noise_distribution import RESIDUAL_BLOCKS, ROWS, Calibration, NoiseDistribution, Settings
-from discreet.accounting.privacy_maps import VERSION
-from discreet.accounting.queries import GramQuery, Query, VectorQuery, variates
-from discreet.accounting.scaling import (
-    FOURTH_BLOCKS,
-    HALF,
-    LAST,
-    RADIUS_BITS,
-    RADIUS_QUANTILE,
-    SIZE,
-    TARGET_CLIPPED,
-    TARGET_QUANTILE,
-    TARGET_SIZE,
-    THREE_QUARTERS,
-    WHOLE,
-    comparisons,
-    scaled_queries,
-    searched_columns,
-    target_searched,
-    weighted_domain,
-)
-from discreet.curator.sums.cell_counts import CELLS, ColumnCells
-from discreet.curator.sums.gram import Sums, Totals
-from discreet.curator.sums.scaled_rows import RowNorms, Scaling, WeightedMoments, Weighting
-from discreet.design.design import Design
-from discreet.design.domain import RowDomain
-from discreet.errors import SpecError, UnsupportedError
+from discreet.accounting.search_queries import HALF, LAST, TARGET_QUANTILE, THREE_QUARTERS, WHOLE, comparisons
+from discreet.curator.sums.cell_counts import CELLS
 from discreet.exact.arrays import FloatArray, IntArray
-from discreet.exact.linear import entry_count, pairs, size_of
-from discreet.mechanisms.calibration import block_sigmas, in_steps, spread_scale
-from discreet.mechanisms.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
-from discreet.mechanisms.sampler import Sampler
-from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.lattice import gaussian_mu
-from discreet.releases.fields import ScalingPart
+from discreet.mechanisms.protocol import RunContext
 
 # -- searches ----------------------------------------------------------------------------------------------------------
 # Noisy binary searches on counts, and the centre and spread of a target. Proof: refined.proof.md.
@@ -54,7 +22,7 @@ CountAt: TypeAlias = Callable[[int], int]
 
 # 29/32 quantile of abs(z) for a standard normal z; the search for the spread of a target uses this quantile
 NORMAL_TARGET_SPREAD: Final = 1.68
-# smallest scale, in scaled units, because quantiles are uninformative for a column that is mostly one value
+# a scale below this, in scaled units, may be that of a column that is mostly one value
 NARROWEST: Final = 1 / 32
 # prior standard deviation of a centre around the middle of its range, relative to half of the range
 CENTRE_PRIOR: Final = 0.35
@@ -430,17 +398,14 @@ def _capped_squares(counts: IntArray, centre: int, width: int) -> int:
     return int(counts @ ((squares << VALUE_BITS) // (width * width)))  # [P:capped-square]
 
 
-# -- targets -----------------------------------------------------------------------------------------------------------
-# Mean squares of columns, and centre and bound of a target, from noisy counts. Proof: scaled.proof.md.
-
-# smallest and largest bound of a target, in scales, and the ratio of rows to noise above which the bound grows
-_FEWEST_SCALES, _MOST_SCALES, _FEW_ROWS = 2.0, 6.0, 300.0
-# a mean square is lowered by this many standard deviations of its noise before it is used
-_TARGET_DOUBT: Final = 1.0
+# -- sizes -------------------------------------------------------------------------------------------------------------
+# Root mean squares of columns around their centres. Proof: staged.proof.md.
 
 
 def column_sizes(context: RunContext, block: str, cells: IntArray, centres: Sequence[int], many: float) -> list[float]:
-    """Return each column's root mean square around its centre, in scaled units, lowered by the noise.
+    """Return each column's root mean square around its centre, in scaled units.
+
+    One standard deviation of its noise is subtracted from a sum of squares first.
 
     `block` names the noise, `cells` holds exact counts by cell, `centres` are released centres in cells, and `many` is
     the released number of rows.
@@ -450,211 +415,6 @@ def column_sizes(context: RunContext, block: str, cells: IntArray, centres: Sequ
     squares = [((points - centre) ** 2 << VALUE_BITS) // (2 * CELLS) ** 2 for centre in centres]  # [P:square-of-a-cell]
     exact = [int(counts @ parts) * fine for counts, parts in zip(cells, squares, strict=True)]
     lowered = [
-        total / context.distribution.unit - _TARGET_DOUBT * context.distribution.sd(block)
-        for total in noisy(context, block, exact)
+        total / context.distribution.unit - context.distribution.sd(block) for total in noisy(context, block, exact)
     ]
     return [2 * math.sqrt(max(total, 0.0) / many) for total in lowered]
-
-
-def target_bounded(context: RunContext, cells: IntArray, rows: int, many: float) -> tuple[float, float]:
-    """Return the target's centre, and the bound to which weighted distances from it are clipped.
-
-    The scale comes from the spread, or from the root mean square if that is clearly larger, as for a target that is
-    mostly one value. The bound grows from two to six scales with the number of rows relative to the noise, so that the
-    bias from clipping stays below the noise that a wider bound would add. `rows` is the exact and `many` the released
-    number of rows.
-    """
-    counts, last = Counts(cells[None, :]), LAST["target_centre"]
-    points = [round(CELLS * (2 * k / last - 1)) for k in range(last + 1)]
-    half = quantile_in_steps(context, HALF)
-    centre = points[search(context, "target_centre", lambda k: counts.up_to([points[k]])[0], rows, half)]
-    spread = target_spread(context, counts, centre, CELLS, rows)
-    (size,) = column_sizes(context, TARGET_SIZE, cells[None, :], [centre], many)
-    scale = max(spread / CELLS / NORMAL_TARGET_SPREAD, size, NARROWEST)
-    strength = many / (context.distribution.sd("cross") * math.sqrt(len(context.design.released) - 1))
-    scales = min(max(_FEWEST_SCALES * math.sqrt(strength / _FEW_ROWS), _FEWEST_SCALES), _MOST_SCALES)
-    return centre / CELLS, min(scales * scale, 1 + abs(centre) / CELLS)
-
-
-# -- scaled ------------------------------------------------------------------------------------------------------------
-# All moments of privately scaled and weighted rows, with Gaussian noise. Proof: scaled.proof.md.
-
-# shares of mu^2; the rest, including unused shares, goes to the moments
-SHARES: Final[Mapping[str, float]] = {
-    ROWS: 0.005, "centre": 0.045, "spread": 0.015, "zoomed_centre": 0.025, "zoomed_spread": 0.015, SIZE: 0.03,
-    "target_centre": 0.01, "target_spread": 0.01, "target_size": 0.01, TARGET_CLIPPED: 0.02, "radius": 0.01,
-    FOURTH_BLOCKS[0]: 0.1, RESIDUAL_BLOCKS[0]: 0.25,
-}  # fmt: skip
-# division of the moments' share among products of (1, z), their products with the target, and squares of the target
-MOMENT_SHARES: Final = Blocks(count=0.0, sum_x=0.0, gram=0.3, sum_y=0.0, cross=0.65, target_square=0.05)
-# scale of an indicator, whose centre stays at 0
-_INDICATOR_SCALE: Final = 0.5
-# the search for a radius ends at the norm of a row with this value in all scaled coordinates
-_WIDEST: Final = 4.0
-# centre and bound that map a boolean target to -1 and 1
-_BOOLEAN: Final = (0.5, 0.5)
-
-_Scaled: TypeAlias = Generator[Sums, Totals, tuple[Scaling, tuple[float, float], int | None]]
-
-
-@dataclass(frozen=True, slots=True)
-class ScaledMoments:
-    """Moments of rows that are scaled and weighted by privately estimated centres, scales and radius.
-
-    Attributes
-    ----------
-    robust
-        Whether the part of the budget for standard errors pays for robust instead of plain ones.
-    """
-
-    robust: bool = False
-
-    name: ClassVar[str] = "gaussian"
-    version: ClassVar[str] = VERSION
-    kind: ClassVar[Literal["moments"]] = "moments"
-    info: ClassVar[MechanismInfo] = MechanismInfo(
-        summary="Joint Gaussian release of all moments of privately scaled rows.",
-        document="this library, from private quantiles and weighted least squares",
-        notion="approximate",
-        numerics="exact",
-        references=("Balle & Wang 2018", "Dong, Roth & Su 2022"),
-        domain="box",
-        needs=("an intercept",),
-        reads_again=True,
-    )
-
-    def noise_model(
-        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
-    ) -> NoiseDistribution:
-        """Calibrate the noise to the budget, from public quantities only."""
-        check_scalable(design)
-        queries = scaled_queries(design, domain, robust=self.robust)
-
-        def distribution(mu: float, calibration: Calibration) -> NoiseDistribution:
-            return scaled_distribution(design, domain, queries, mu, calibration)
-
-        mu, rule = gaussian_mu(budget, lambda mu: variates(queries, distribution(mu, "gaussian").sigma))
-        return distribution(mu, rule)
-
-    def passes(self, context: RunContext) -> Passes:
-        """Make one pass for the column scales, one for the radius, and one for the moments."""
-        scaling, (centre, bound), rows = yield from _scaled(context)
-        radius = yield from _radius(context, scaling)
-        part = ScalingPart(scaling.centres, scaling.scales, radius, centre, bound)
-        totals = yield WeightedMoments(weighting_of(context.domain, part), fourth=not self.robust)
-        exact = totals.on_grid(context.distribution.unit)
-        size = len(context.design.released)
-        many, more = entry_count(size), 0 if self.robust else entry_count(size - 1)
-        diagonal, off = FOURTH_BLOCKS
-        sigmas = context.distribution.steps(size)
-        sigmas += (
-            [] if self.robust else [context.distribution.sigma[diagonal if i == j else off] for i, j in pairs(size - 1)]
-        )
-        noise = context.sampler.draw(sigmas)
-        # [P:scaled-noise]
-        released = [total + variate for total, variate in zip(exact[: many + more], noise, strict=True)]
-        part = replace(part, fourth=tuple(released[many:]))
-        if target_searched(context.design):
-            clipped = noisy(context, TARGET_CLIPPED, list(exact[many + more : many + more + 2]))
-            part = replace(part, target_clipped=tuple(clipped))
-        return NoisyMoments(tuple(released[:many]), {} if rows is None else {ROWS: rows}, scaling=part)
-
-
-def weighting_of(domain: RowDomain, part: ScalingPart) -> Weighting:
-    """Return the row scaling and weighting that released numbers determine."""
-    scaling = Scaling(part.centres, part.scales, math.inf, 1)
-    return Weighting(domain, scaling, part.radius, part.target_centre, part.target_bound)
-
-
-def gram_with_noise(sums: Totals, distribution: NoiseDistribution, sampler: Sampler) -> tuple[int, ...]:
-    """Add one independent variate to each exact total of `WeightedResiduals`, in unbounded integers."""
-    exact = sums.on_grid(distribution.unit)
-    diagonal, off = distribution.sigma["residual_diagonal"], distribution.sigma["residual_off_diagonal"]
-    noise = sampler.draw([diagonal if i == j else off for i, j in pairs(size_of(len(exact)))])
-    return tuple(total + variate for total, variate in zip(exact, noise, strict=True))  # [P:scaled-residual-noise]
-
-
-def check_scalable(design: Design) -> None:
-    """Reject a design without an intercept or with a declared radius."""
-    if not design.intercept:
-        raise UnsupportedError(
-            'scaling "private" needs a design with an intercept, because it moves the origin of every column',
-            option="scaling",
-            remedy='leave out intercept = false, or use scaling "declared"',
-        )
-    if design.radius is not None:
-        raise UnsupportedError(
-            'scaling "private" needs a design without a radius, because it estimates the radius',
-            option="scaling",
-            remedy='leave out the radius, or use scaling "declared"',
-        )
-
-
-def scaled_distribution(
-    design: Design, domain: RowDomain, queries: Sequence[Query], mu: float, calibration: Calibration
-) -> NoiseDistribution:
-    """Return noise with which all queries together satisfy mu-Gaussian DP. Each query gets its share of mu^2."""
-    others = [query for query in queries if isinstance(query, VectorQuery | GramQuery)]
-    shares = [SHARES[next(iter(query.blocks))] for query in others]
-    scaled: dict[str, float] = {}
-    for query, share in zip(others, shares, strict=True):
-        largest = spread_scale(query, share, mu)  # [P:scaled-shares]
-        if isinstance(query, VectorQuery):
-            scaled[query.block] = largest
-        else:
-            scaled |= {query.diagonal: largest, query.off: largest / math.sqrt(2)}
-    rest = 1 - math.fsum(shares)
-    sigmas = block_sigmas(  # [P:scaled-moments]
-        weighted_domain(design, domain.grid_bits),
-        design.unit.neighbours,
-        mu * math.sqrt(rest),
-        MOMENT_SHARES,
-        count_public=design.count_public,
-        rows_per_unit=design.unit.max_rows,
-    )
-    off = sigmas.gram / math.sqrt(2)
-    moments = {
-        "count": sigmas.gram, "sum_x": off, "gram_diagonal": sigmas.gram, "gram_off_diagonal": off,
-        "sum_y": sigmas.cross, "cross": sigmas.cross, "target_square": sigmas.target_square,
-    }  # fmt: skip
-    steps = {block: in_steps(block, sigma, domain) for block, sigma in (moments | scaled).items()}
-    return NoiseDistribution(domain.grid_bits, steps, calibration)
-
-
-def _scaled(context: RunContext) -> _Scaled:
-    """Return the noisy column scaling, the target's centre and bound, and the released number of rows if any."""
-    design = context.design
-    searched = searched_columns(design)
-    totals = yield ColumnCells(context.domain, [*searched, len(design.released) - 1])
-    cells = totals.cells
-    if cells is None:
-        raise SpecError("the totals of the first pass must include counts by cell, got none")
-    rows, released = int(cells[-1].sum()), None
-    many = float(rows)
-    if not design.count_public:
-        (released,) = noisy(context, ROWS, [rows * context.distribution.unit])
-        many = released / context.distribution.unit
-    size = len(design.released) - 2
-    centres, scales = [0.0] * size, [_INDICATOR_SCALE] * size
-    if searched:
-        found_centres, spreads = columns_centred(context, cells[:-1], rows, max(many, 20.0))
-        in_cells = [round(centre * CELLS) for centre in found_centres]
-        sizes = column_sizes(context, SIZE, cells[:-1], in_cells, max(many, 20.0))
-        for column, centre, spread, root in zip(searched, found_centres, spreads, sizes, strict=True):
-            centres[column - 1], scales[column - 1] = centre, max(spread, root, NARROWEST)
-    target = _BOOLEAN
-    if target_searched(design):
-        target = target_bounded(context, cells[-1], rows, max(many, 20.0))
-    return Scaling(tuple(centres), tuple(scales), math.inf, 1), target, released
-
-
-def _radius(context: RunContext, scaling: Scaling) -> Generator[Sums, Totals, float]:
-    """Estimate the 40% quantile of row norms, which becomes the radius."""
-    last = LAST["radius"]
-    top = math.sqrt(1 + len(scaling.centres) * _WIDEST**2)
-    thresholds = [top * math.pow(2, (k - last) / 6) for k in range(last + 1)]
-    totals = yield RowNorms(context.domain, scaling, thresholds)
-    *counts, rows = totals.values
-    below = quantile_in_steps(context, RADIUS_QUANTILE)
-    index = search(context, "radius", counts.__getitem__, rows, below)
-    return max(math.ldexp(round(math.ldexp(thresholds[index], RADIUS_BITS)), -RADIUS_BITS), 1.0)

@@ -1,4 +1,4 @@
-"""Account for noise that several curators draw independently and add up. Proof: noise_shares.proof.md."""
+"""Account for noise that several curators draw independently and add up. Proof: curator_shares.proof.md."""
 
 from __future__ import annotations
 

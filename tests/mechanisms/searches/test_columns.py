@@ -1,4 +1,4 @@
-"""Centres and scales of columns: near the truth without noise, better than their prior with it, from sums alone."""
+"""Centres, scales and sizes: near the truth without noise, better than their prior with it, from sums alone."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from discreet.curator.sums.cell_counts import CELLS
-from discreet.mechanisms import private_scaling as columns
-from discreet.mechanisms.private_scaling import (
+from discreet.mechanisms import column_search as columns
+from discreet.mechanisms.column_search import (
     CENTRE_PRIOR,
     LEAST_SCALE,
     NARROWEST,
     Beliefs,
+    column_sizes,
     columns_centred,
     columns_found,
     columns_scaled,
@@ -201,6 +202,30 @@ def test_mean_squares_are_centred_by_a_half_and_asked_where_released_numbers_say
         assert all(abs(one) <= len(x) * context.distribution.unit // 2 for sums in exact for one in sums)
     assert answers[0] == answers[1]
     assert asked[:4] == asked[4:]
+
+
+def test_sizes_are_root_mean_squares_around_the_centres_after_a_standard_deviation_is_subtracted():
+    rng, context = np.random.default_rng(8), context_of()
+    sd, rows = context.distribution.sd("mean_square"), 40_000
+    at = np.rint(np.clip(rng.normal([[0.3], [-0.6]], 0.1, (2, rows)), -1, 1) * CELLS)
+    cells, centres = cells_of(context, *at / CELLS), [round(0.25 * CELLS), -CELLS]
+    # in units of two scaled units, each square rounded down to a multiple of 2^-16
+    distances = ((row - centre) / (2 * CELLS) for row, centre in zip(at, centres, strict=True))
+    sums = [np.floor(row**2 * 2**16).sum() / 2**16 for row in distances]
+    found = column_sizes(context, "mean_square", cells, centres, float(rows))
+    assert found == pytest.approx([2 * np.sqrt((total - sd) / rows) for total in sums], rel=1e-9)
+    # noise is drawn for each column: seven standard deviations are not exceeded, and one is not all there is
+    noisy = [
+        column_sizes(context_of(SeededSampler(seed)), "mean_square", cells, centres, float(rows)) for seed in (1, 2)
+    ]
+    off = [rows * (size / 2) ** 2 - (total - sd) for sizes in noisy for size, total in zip(sizes, sums, strict=True)]
+    assert len(set(off)) == 4
+    assert max(map(abs, off)) < 7 * sd
+
+
+def test_a_size_is_0_where_the_noise_is_larger_than_the_sum():
+    context, empty = context_of(), np.zeros((2, 2 * CELLS + 1), dtype=np.int64)
+    assert column_sizes(context, "mean_square", empty, [0, 0], 20.0) == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("share", [0.8, 0.9, 0.97])

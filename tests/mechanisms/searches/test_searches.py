@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.accounting.scaling import LAST, comparisons
+from discreet.accounting.search_queries import LAST, comparisons
 from discreet.curator.sums.cell_counts import CELLS
-from discreet.mechanisms.private_scaling import Counts, noisy, search, target_centred
-from discreet.mechanisms.private_scaling import quantile_in_steps as in_steps
+from discreet.mechanisms.column_search import Counts, noisy, search, target_centred
+from discreet.mechanisms.column_search import quantile_in_steps as in_steps
 from discreet.testing.not_private import SeededSampler
 from support.column_counts import cells_of, context_of
 
