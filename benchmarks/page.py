@@ -17,7 +17,7 @@ _BLOCK = re.compile(r"(?<=^% begin )(\w+)\n.*?^(?=% end \1$)", flags=re.DOTALL |
 WANTED = (
     "large-cpu", "large-cpu-batches", "large-wall", "large-wall-batches", "large-wall-2", "large-wall-2-batches",
     "large-memory", "sklearn-cpu", "sklearn-memory", "gram-100", "gram-300",
-    "busy-wall", "busy-cpu", "levels", "pass-irls", "pass-gradient", "pass-frank-wolfe", "pass-objective",
+    "busy-wall", "busy-cpu", "levels", "staged-cpu", "pass-irls", "pass-gradient", "pass-frank-wolfe", "pass-objective",
     "objective-seconds", "csv-cpu", "csv-cpu-batches", "persons", "fit-50-seconds", "fit-300-seconds", "help-seconds",
 )  # fmt: skip
 

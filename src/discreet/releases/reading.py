@@ -65,7 +65,7 @@ from discreet.releases.fields import (
     StagedPart,
     found_bounds,
 )
-from discreet.releases.staged_rules import COEFFICIENT_LIMIT, LARGEST_WHITENING, check_staged
+from discreet.releases.staged_rules import COEFFICIENT_LIMIT, LARGEST_WHITENING, SMALLEST_COEFFICIENT, check_staged
 from discreet.text import has_invisible_characters
 
 # -- guarantee ---------------------------------------------------------------------------------------------------------
@@ -456,7 +456,7 @@ def _staged_part(table: Mapping[str, object], design: Design, grid_bits: int) ->
             raise ReleaseFileError(f"staged: expected centre 0 and scale {UNSEARCHED_SCALE:g} for indicators")
     if not -1 <= centre <= 1 or (not target_searched(design) and centre != BOOLEAN_CENTRE):
         raise ReleaseFileError("staged.target_centre: expected a number from -1 to 1, or 0.5 for a boolean target")
-    if any(abs(coefficient) > COEFFICIENT_LIMIT for coefficient in line):
+    if any(abs(coefficient) > COEFFICIENT_LIMIT or 0 < abs(coefficient) < SMALLEST_COEFFICIENT for coefficient in line):
         raise ReleaseFileError(
             f"staged.line: expected coefficients from -{COEFFICIENT_LIMIT:g} to {COEFFICIENT_LIMIT:g}"
         )

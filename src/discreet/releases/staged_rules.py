@@ -245,6 +245,8 @@ def largest_score(box: RowBox, whitening: FloatArray, line: Sequence[float]) -> 
 
 _PRIORS: Final = 2.0 ** np.arange(-10.0, 6.01, 0.5)
 COEFFICIENT_LIMIT: Final = 1e6
+# smaller coefficients of a pilot line are 0
+SMALLEST_COEFFICIENT: Final = 2.0**-100
 # no entry of the whitening is larger: its spectral norm is at most 1 / sqrt(0.25); with a margin for rounding
 LARGEST_WHITENING: Final = 2 * (1 + 1e-6)
 
@@ -278,8 +280,9 @@ def pilot_step(
 
 
 def limited_line(line: FloatArray) -> FloatArray:
-    """Return a line whose coefficients are finite and not so large that a residual could overflow."""
-    return np.clip(np.nan_to_num(line), -COEFFICIENT_LIMIT, COEFFICIENT_LIMIT)
+    """Return a line whose coefficients are finite, and neither so large nor so small that sums with them overflow."""
+    limited: FloatArray = np.clip(np.nan_to_num(line), -COEFFICIENT_LIMIT, COEFFICIENT_LIMIT)
+    return np.where(np.abs(limited) < SMALLEST_COEFFICIENT, 0.0, limited)
 
 
 # -- bound of the scores -----------------------------------------------------------------------------------------------
@@ -289,6 +292,10 @@ _TAILS: Final = (0.05, 0.75)
 # the largest bound that costs little: this part of the sampling deviation of a score
 _FREE: Final = 0.4
 _BOUNDS_TRIED: Final = 13
+# with a typical residual below the first number one outcome of a boolean target is rare; its scores are then at most
+# about the second number times the root of the number of coefficients
+_SMALL_RESIDUAL: Final = 0.3
+_RARE_OUTCOME: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +328,8 @@ def score_bound(
 ) -> ScoreBound:
     """Choose the bound of the scores: about a fixed number of rows is expected beyond it, fewer where that is cheap.
 
-    The tail of the norms is extrapolated from two of its quantiles as that of a log-normal distribution.
+    The tail of the norms is extrapolated from two of its quantiles as that of a log-normal distribution. A rare outcome
+    of a boolean target is not in such a tail: its rows have residuals near 1 and may be too few for the histogram.
     """
     size, sd, mu = len(design.released) - 1, noise.sd("cross"), effective_mu(noise, design)
     tail = min(max(0.01, 3 * histogram.sd * math.sqrt(8) / rows), 1 / 8)
@@ -335,6 +343,8 @@ def score_bound(
     shape = min(max(slope / max(z, 0.5), _TAILS[0]), _TAILS[1])
     sigma = math.exp(histogram.log_quantile(0.32, rows)) / math.sqrt(size)
     first = max(quantile, _FREE * sigma * math.sqrt(rows) / sd)
+    if isinstance(design.columns[design.target], Boolean) and sigma < _SMALL_RESIDUAL:
+        first = max(first, _RARE_OUTCOME * math.sqrt(size))
 
     def choice(bound: float) -> ScoreBound:
         if bound >= largest:

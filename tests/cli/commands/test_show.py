@@ -12,12 +12,12 @@ from support.cli_folder import CANARY, SECRET, Call, contents
 PATH = "income.release.json"
 
 
-def test_ten_lines_are_the_summary_of_the_release(folder: Path, call: Call) -> None:
+def test_eleven_lines_are_the_summary_of_the_release(folder: Path, call: Call) -> None:
     before = contents(folder)
     result = call("show", PATH)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == Release.load(PATH).summary()
-    assert len(result.stdout.splitlines()) == 10
+    assert len(result.stdout.splitlines()) == 11
     assert CANARY not in result.stdout
     assert SECRET not in result.stdout
     assert contents(folder) == before

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from discreet.analyst.equations.noise import MappedNoise
 from discreet.exact.arrays import BigIntArray, FloatArray
-from discreet.releases.fields import StagedPart
+from discreet.releases.fields import StagedPart, released_count
 from discreet.releases.release import Release
 from discreet.releases.staged_moments import (
     bound_choice,
@@ -23,7 +24,10 @@ from discreet.releases.staged_moments import (
     score_variance,
     unwhitening,
 )
-from discreet.releases.staged_rules import released_gram
+from discreet.releases.staged_rules import LEAST_ROWS, released_gram
+
+# standard deviations of noise by which the squared residuals are lowered before they are compared
+_SURE_SDS: Final = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +54,18 @@ def staged_sums(release: Release, part: StagedPart, positions: Sequence[int]) ->
     """Return the sums of the columns at these positions of (1, x, y), from released numbers only."""
     sums, unit = column_sums(release, part, part.missing)
     noise = _noise(release, part, residual_mapping(part)[list(positions)])
-    return StagedSums(sums[np.ix_(positions, positions)], unit, noise, bound_choice(release, part).sigma ** 2)
+    return StagedSums(sums[np.ix_(positions, positions)], unit, noise, _prior_variance(release, part))
+
+
+def _prior_variance(release: Release, part: StagedPart) -> float:
+    """Return the residual variance by the norms of most scores, or by the squared residuals if that is surely larger.
+
+    A few large residuals are not in the quantile of the norms.
+    """
+    count, noise = released_count(release), release.noise
+    rows = max(LEAST_ROWS, 0.0 if count is None else count.value)
+    squares = int(release.totals[-1] or 0) / noise.unit - _SURE_SDS * noise.sd("target_square")
+    return max(bound_choice(release, part).sigma ** 2, squares * part.residual_bound**2 / rows)
 
 
 def _noise(release: Release, part: StagedPart, mapping: FloatArray) -> MappedNoise:
