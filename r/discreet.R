@@ -225,31 +225,41 @@ print.discreet_release <- function(x, ...) {
 
 # ---- exact enough linear algebra -------------------------------------------------------------------------------------
 
-# b - A (x + rest), row by row, to about twice the digits of a double [Dekker 1971].
-.residual <- function(A, x, rest, b) {
+# Numbers with about twice the digits of a double, as the list of a double and of what it lacks [Dekker 1971].
+
+.product <- function(a, b) {
   halves <- function(a) {
     high <- a * 134217729
     high <- high - (high - a)
     list(high, a - high)
   }
-  a <- halves(A)
-  v <- halves(x)
-  total <- b
-  low <- numeric(length(b))
-  for (j in seq_along(x)) {
-    product <- A[, j] * x[j]
-    error <- a[[2]][, j] * v[[2]][j] - (((product - a[[1]][, j] * v[[1]][j]) - a[[2]][, j] * v[[1]][j]) -
-      a[[1]][, j] * v[[2]][j])
-    sum <- total - product
-    part <- sum - total
-    low <- low + ((total - (sum - part)) - (product + part)) - error - A[, j] * rest[j]
-    total <- sum
-  }
-  total + low
+  x <- halves(a)
+  y <- halves(b)
+  high <- a * b
+  list(high, x[[2]] * y[[2]] - (((high - x[[1]] * y[[1]]) - x[[2]] * y[[1]]) - x[[1]] * y[[2]]))
 }
 
-# Solves A x = b for each column of b, with corrections; NULL if A is not positive definite.
-.solve_definite <- function(A, B) {
+.sum <- function(x, y) {
+  high <- x[[1]] + y[[1]]
+  part <- high - x[[1]]
+  low <- ((x[[1]] - (high - part)) + (y[[1]] - part)) + (x[[2]] + y[[2]])
+  total <- high + low
+  list(total, low - (total - high))
+}
+
+# b - (A + more) (x + rest), row by row; `more` is what the doubles A lack.
+.residual <- function(A, x, rest, b, more = 0 * A) {
+  total <- list(b, 0 * b)
+  for (j in seq_along(x)) {
+    product <- .product(-A[, j], x[j])
+    total <- .sum(total, list(product[[1]], product[[2]] - A[, j] * rest[j] - more[, j] * x[j]))
+  }
+  total[[1]] + total[[2]]
+}
+
+# Solves A x = b for each column of b, with corrections; NULL if A is not positive definite. `more` and `more_b` are what
+# the doubles A and B lack.
+.solve_definite <- function(A, B, more = 0 * A, more_b = 0 * B) {
   undecided <- function() .refuse("the released sums are too close to singular for double precision")
   if (any(diag(A) <= 0)) return(NULL)
   scale <- 1 / sqrt(diag(A))
@@ -264,7 +274,8 @@ print.discreet_release <- function(x, ...) {
   X <- rest <- matrix(0, nrow(A), ncol(B))
   for (column in seq_len(ncol(B))) {
     for (pass in 1:6) {
-      step <- once(.residual(A, X[, column], rest[, column], B[, column])) + rest[, column]
+      left <- .residual(A, X[, column], rest[, column], B[, column], more) + more_b[, column]
+      step <- once(left) + rest[, column]
       moved <- X[, column] + step
       rest[, column] <- step - (moved - X[, column])
       X[, column] <- moved
@@ -508,7 +519,7 @@ discreet_lm <- function(formula = NULL, data) {
     fit$reason <- reason
     .known(fit, NULL, level_sets)
   }
-  solved <- .solve_definite(equations$A, cbind(equations$b))
+  solved <- .solve_definite(equations$A, cbind(equations$b), equations$more_A, cbind(equations$more_b))
   if (is.null(solved)) return(nothing("the released sums are not positive definite: the noise outweighs the signal"))
   theta <- solved$value[, 1]
   fit$estimable <- TRUE
@@ -593,7 +604,9 @@ discreet_lm <- function(formula = NULL, data) {
   if (!model$intercept && !any(shift != 0)) used[1, ] <- used[, 1] <- 0
   lacking <- is.na(used)
   used[lacking] <- 0
-  used <- C %*% used %*% t(C)
+  moved <- if (model$intercept) list(used, 0 * used) else .moved(used, shift)
+  used <- moved[[1]]
+  more <- moved[[2]]
   used[abs(C) %*% lacking %*% t(abs(C)) > 0] <- NA
   last <- nrow(used)
   inside <- seq_len(last - 1)
@@ -609,10 +622,21 @@ discreet_lm <- function(formula = NULL, data) {
   list(
     names = c(if (model$intercept) "Intercept", slopes), intercept = model$intercept, shift = shift[length(shift)],
     A = used[inside, inside, drop = FALSE], b = used[inside, last], c = used[last, last], C = C, F = found$F,
+    more_A = more[inside, inside, drop = FALSE], more_b = more[inside, last], more_c = more[last, last],
     nobs = rows$value, nobs_sd = rows$sd, map = map, base = base, half_y = half_y,
     family = if (release$noise$family == "discrete-laplace") "laplace" else "gaussian",
     prior = found$prior, clipped = found$clipped, allowed = found$allowed
   )
+}
+
+# Sums of products of (x + shift), from those of (1, x): small differences of large numbers, so with twice the digits.
+.moved <- function(sums, shift) {
+  by <- matrix(shift, length(shift), length(shift))
+  along <- .product(by, matrix(sums[1, -1], length(shift), length(shift), byrow = TRUE))
+  square <- .product(by, t(by))
+  twice <- .product(square[[1]], sums[1, 1] + 0 * by)
+  twice[[2]] <- twice[[2]] + square[[2]] * sums[1, 1]
+  .sum(.sum(list(sums[-1, -1], 0 * by), .sum(along, lapply(along, t))), twice)
 }
 
 # Sums of products of columns as they are scaled by their bounds, and their noise.
@@ -640,14 +664,15 @@ discreet_lm <- function(formula = NULL, data) {
 .inference <- function(equations, theta, rest) {
   A <- equations$A
   k <- length(theta)
-  solved <- .solve_definite(A, diag(k))$value
+  solved <- .solve_definite(A, diag(k), equations$more_A)$value
   H <- (solved + t(solved)) / 2
   C <- equations$C
   contrast <- drop(t(C) %*% c(-theta, 1))
   R <- C[seq_len(k), , drop = FALSE]
   noise <- R %*% .product_covariance(equations$F, contrast) %*% t(R)
   followed <- H %*% noise
-  residual <- .residual(matrix(equations$b, 1), theta, rest, equations$c) + sum(H * noise)
+  residual <- .residual(matrix(equations$b, 1), theta, rest, equations$c, matrix(equations$more_b, 1)) +
+    equations$more_c + sum(H * noise)
   rows <- equations$nobs - k
   total <- equations$c - if (equations$intercept) equations$b[1]^2 / A[1, 1] else 0
   s2 <- max(min(residual, total) / rows, 0)
