@@ -24,6 +24,9 @@ RSCRIPT = shutil.which("Rscript")
 pytestmark = pytest.mark.skipif(RSCRIPT is None, reason="R is not installed; on Debian: apt-get install r-base-core")
 # R and SciPy agree on quantiles to about 13 digits; a set's end is known no better than its critical value
 CLOSE = 1e-9
+# a line through the origin of nearly collinear years: the covariance of its slopes is almost singular, so that doubles
+# hold fewer digits of the search over the other slope that widens its unbounded sets
+LOOSE = {("staged-near-origin", what): 1e-6 for what in ("p", "lower", "upper")}
 
 
 @dataclass(frozen=True)
@@ -252,15 +255,17 @@ def differences(folder, name, case):
 
 def test_r_gives_the_numbers_of_python(run):
     folder, found = run
-    worst = {}
+    worst, wrong = {}, []
     for name, case in found.items():
         for what, far in differences(folder, name, case).items():
             worst[what] = max(worst.get(what, (0.0, "")), (far, name))
+            if not far < LOOSE.get((name, what), CLOSE):
+                wrong.append((name, what, far))
     print("\nlargest relative difference of R from Python:")
     for what, (far, name) in worst.items():
         print(f"  {what:14s} {far:.1e} ({name})")
     assert set(worst) >= {"model", "coef", "std. error", "t", "p", "lower", "upper", "covariance"}
-    assert max(far for far, _ in worst.values()) < CLOSE
+    assert wrong == []
 
 
 def test_every_kind_of_set_was_compared(run):
