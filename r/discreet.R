@@ -257,8 +257,8 @@ print.discreet_release <- function(x, ...) {
   total[[1]] + total[[2]]
 }
 
-# Solves A x = b for each column of b, with corrections; NULL if A is not positive definite. `more` and `more_b` are what
-# the doubles A and B lack.
+# Solves A x = b for each column of b, with corrections; NULL if A is not positive definite. `more` and `more_b` are
+# what the doubles A and B lack.
 .solve_definite <- function(A, B, more = 0 * A, more_b = 0 * B) {
   undecided <- function() .refuse("the released sums are too close to singular for double precision")
   if (any(diag(A) <= 0)) return(NULL)
