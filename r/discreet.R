@@ -532,8 +532,8 @@ discreet_lm <- function(formula = NULL, data) {
   .known(fit, score)
 }
 
-.PLAIN <- paste("The release has robust standard errors. Those above are plain: run `discreet fit RELEASE --robust --json",
-                "> fit.json` and read it with read_fit(\"fit.json\").")
+.PLAIN <- paste("The release has robust standard errors. Those above are plain: run",
+                "`discreet fit RELEASE --robust --json > fit.json` and read it with read_fit(\"fit.json\").")
 
 .check_readable <- function(release) {
   if (release$kind != "moments") .refuse("the release holds the coefficients of one model and no sums")
@@ -899,7 +899,8 @@ discreet_lm <- function(formula = NULL, data) {
   total <- (score$total + followed) / rows
   noise <- .square_covariance(score$F, around, around) + 2 * followed^2 + 4 * abs(total) * followed
   z <- .critical(0.95, family, score$df)
-  if (!(total > 0 && total^2 > z^2 * noise / rows^2) || (score$s2 <= 0 && score$F$noisy)) return(list(NA_real_, NA_real_))
+  hidden <- !(total > 0 && total^2 > z^2 * noise / rows^2)
+  if (hidden || (score$s2 <= 0 && score$F$noisy)) return(list(NA_real_, NA_real_))
   list(1 - score$df / rows * score$s2 / total, 1 - score$s2 / total)
 }
 
