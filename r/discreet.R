@@ -5,9 +5,9 @@
 #   model <- discreet_lm(wage ~ educ + female, release)
 #   summary(model); coef(model); confint(model); vcov(model)
 #
-# `discreet_lm` computes least squares from sums with Gaussian or Laplace noise, with the errors, tests and confidence
-# sets of `discreet.fit`. Other fits (a penalty, robust errors, releases by `staged`, coefficients of one model) are
-# computed by discreet and read from its output:
+# `discreet_lm` computes least squares from sums with Gaussian or Laplace noise, among them those of `staged`, with the
+# errors, tests and confidence sets of `discreet.fit`. Other fits (a penalty, robust errors, coefficients of one model)
+# are computed by discreet and read from its output:
 #
 #   system("discreet fit wages.release.json --penalty bayes --json > fit.json")
 #   model <- read_fit("fit.json")
@@ -225,31 +225,41 @@ print.discreet_release <- function(x, ...) {
 
 # ---- exact enough linear algebra -------------------------------------------------------------------------------------
 
-# b - A (x + rest), row by row, to about twice the digits of a double [Dekker 1971].
-.residual <- function(A, x, rest, b) {
+# Numbers with about twice the digits of a double, as the list of a double and of what it lacks [Dekker 1971].
+
+.product <- function(a, b) {
   halves <- function(a) {
     high <- a * 134217729
     high <- high - (high - a)
     list(high, a - high)
   }
-  a <- halves(A)
-  v <- halves(x)
-  total <- b
-  low <- numeric(length(b))
-  for (j in seq_along(x)) {
-    product <- A[, j] * x[j]
-    error <- a[[2]][, j] * v[[2]][j] - (((product - a[[1]][, j] * v[[1]][j]) - a[[2]][, j] * v[[1]][j]) -
-      a[[1]][, j] * v[[2]][j])
-    sum <- total - product
-    part <- sum - total
-    low <- low + ((total - (sum - part)) - (product + part)) - error - A[, j] * rest[j]
-    total <- sum
-  }
-  total + low
+  x <- halves(a)
+  y <- halves(b)
+  high <- a * b
+  list(high, x[[2]] * y[[2]] - (((high - x[[1]] * y[[1]]) - x[[2]] * y[[1]]) - x[[1]] * y[[2]]))
 }
 
-# Solves A x = b for each column of b, with corrections; NULL if A is not positive definite.
-.solve_definite <- function(A, B) {
+.sum <- function(x, y) {
+  high <- x[[1]] + y[[1]]
+  part <- high - x[[1]]
+  low <- ((x[[1]] - (high - part)) + (y[[1]] - part)) + (x[[2]] + y[[2]])
+  total <- high + low
+  list(total, low - (total - high))
+}
+
+# b - (A + more) (x + rest), row by row; `more` is what the doubles A lack.
+.residual <- function(A, x, rest, b, more = 0 * A) {
+  total <- list(b, 0 * b)
+  for (j in seq_along(x)) {
+    product <- .product(-A[, j], x[j])
+    total <- .sum(total, list(product[[1]], product[[2]] - A[, j] * rest[j] - more[, j] * x[j]))
+  }
+  total[[1]] + total[[2]]
+}
+
+# Solves A x = b for each column of b, with corrections; NULL if A is not positive definite. `more` and `more_b` are
+# what the doubles A and B lack.
+.solve_definite <- function(A, B, more = 0 * A, more_b = 0 * B) {
   undecided <- function() .refuse("the released sums are too close to singular for double precision")
   if (any(diag(A) <= 0)) return(NULL)
   scale <- 1 / sqrt(diag(A))
@@ -264,7 +274,8 @@ print.discreet_release <- function(x, ...) {
   X <- rest <- matrix(0, nrow(A), ncol(B))
   for (column in seq_len(ncol(B))) {
     for (pass in 1:6) {
-      step <- once(.residual(A, X[, column], rest[, column], B[, column])) + rest[, column]
+      left <- .residual(A, X[, column], rest[, column], B[, column], more) + more_b[, column]
+      step <- once(left) + rest[, column]
       moved <- X[, column] + step
       rest[, column] <- step - (moved - X[, column])
       X[, column] <- moved
@@ -277,9 +288,13 @@ print.discreet_release <- function(x, ...) {
 
 # The noise F of a release: V has the variances of its entries, which are independent, but for indicators j, where the
 # first entry and the one on the diagonal of column j are the same; `shared` is their covariance, 0 for other columns.
+# With a `mapping` T it is T F T', where F has independent entries between columns of (1, z), `entries`, the covariance
+# `scores` between these columns and r, and the standard deviation `square` of r^2. The error of the weights is added as
+# noise with Cov(w'F s, w'F t) = (w'D w) (s'D t), D = `weights`.
 
 # Covariance of F t.
 .product_covariance <- function(F, t) {
+  if (!is.null(F$mapping)) return(.mapped_product_covariance(F, t))
   out <- F$V * outer(t, t)
   diag(out) <- drop(F$V %*% t^2) + 2 * F$shared * t[1] * t
   out[1, ] <- out[1, ] + F$shared * t^2
@@ -289,6 +304,7 @@ print.discreet_release <- function(x, ...) {
 
 # Cov(w'F s, w'F t) for each row of three matrices.
 .form_covariance <- function(F, W, S, T) {
+  if (!is.null(F$mapping)) return(.mapped_form_covariance(F, W %*% F$mapping, S %*% F$mapping, T %*% F$mapping))
   off <- F$V - diag(diag(F$V), nrow(F$V))
   both <- W * (2 * W[, 1] * S * T + W * (S[, 1] * T + S * T[, 1]))
   rowSums(W^2 * ((S * T) %*% F$V)) + rowSums(((W * S) %*% off) * (W * T)) + drop(both %*% F$shared)
@@ -296,8 +312,184 @@ print.discreet_release <- function(x, ...) {
 
 # Cov(s'F s, t'F t).
 .square_covariance <- function(F, s, t) {
+  if (!is.null(F$mapping)) return(.mapped_square_covariance(F, drop(s %*% F$mapping), drop(t %*% F$mapping)))
   r <- s * t
   2 * sum(r * (F$V %*% r)) - sum(diag(F$V) * r^2) + 2 * sum(F$shared * r * (s[1] * t + s * t[1]))
+}
+
+.mapped_product_covariance <- function(F, t) {
+  t <- drop(t %*% F$mapping)
+  last <- length(t)
+  z <- t[-last]
+  toward <- drop(F$scores %*% z)
+  out <- matrix(0, last, last)
+  out[-last, -last] <- .product_covariance(F$entries, z) + t[last]^2 * F$scores + sum(z * (F$weights %*% z)) * F$weights
+  out[-last, last] <- out[last, -last] <- t[last] * toward
+  out[last, last] <- sum(z * toward) + (t[last] * F$square)^2
+  F$mapping %*% out %*% t(F$mapping)
+}
+
+.mapped_form_covariance <- function(F, W, S, T) {
+  last <- ncol(W)
+  z <- function(rows) rows[, -last, drop = FALSE]
+  s <- S[, last] * z(W) + W[, last] * z(S)
+  t <- T[, last] * z(W) + W[, last] * z(T)
+  .form_covariance(F$entries, z(W), z(S), z(T)) + rowSums((s %*% F$scores) * t) +
+    W[, last]^2 * S[, last] * T[, last] * F$square^2 +
+    rowSums((z(W) %*% F$weights) * z(W)) * rowSums((z(S) %*% F$weights) * z(T))
+}
+
+.mapped_square_covariance <- function(F, s, t) {
+  last <- length(s)
+  both <- s[last] * t[last]
+  .square_covariance(F$entries, s[-last], t[-last]) + 4 * both * sum(s[-last] * (F$scores %*% t[-last])) +
+    (both * F$square)^2 + sum(s[-last] * (F$weights %*% t[-last]))^2
+}
+
+# ---- the sums of `staged`: see docs/reference/release-file.md and src/discreet/releases/staged_rules.py --------------
+
+# shares of mu^2 of what is released before the sums; those that a release has are blocks of its noise
+.SHARES <- c(rows = 0.005, centre = 0.035, spread = 0.012, zoomed_centre = 0.02, zoomed_spread = 0.012, size = 0.02,
+             target_median = 0.01, row_norms = 0.015, pilot_bound = 0.01, first_pilot = 0.04, second_pilot = 0.06,
+             score_norms = 0.04)
+
+.block_sd <- function(release, block) as.numeric(release$noise$sigma[[block]]) / .unit(release)
+
+# The part `staged` in vectors, with V as a matrix and the places of (1, z) at which a factor or a column of its own
+# begins.
+.staged_part <- function(release) {
+  part <- lapply(release$staged[names(release$staged) != "whitening"], unlist)
+  size <- length(part$line)
+  V <- matrix(0, size, size)
+  for (row in seq_len(size)) V[row, seq_len(row)] <- unlist(release$staged$whitening[[row]])
+  later <- unlist(lapply(release$noise$factors, function(factor) seq(factor[[1]] + 2, factor[[2]] + 1)))
+  part$group <- cumsum(!seq_len(size) %in% later)
+  part$whitening <- V
+  part$score_norms <- as.numeric(part$score_norms) / .unit(release)
+  part$share <- part$radius^2 * (1 + part$missing)
+  part
+}
+
+# A bound of the norm of every score: at most one level of a factor is not 0.
+.largest_score <- function(release, declared, part) {
+  design <- release$design
+  signed <- function(name) !is.null(design$columns[[name]]$bounds)
+  low <- unlist(lapply(setdiff(names(declared), design$target), function(name) {
+    rep(if (signed(name)) -1 else 0, length(declared[[name]]$released))
+  }))
+  low <- c(1, (low - part$centres) / part$scales)
+  high <- c(1, (1 - part$centres) / part$scales)
+  by_group <- function(values, rule) vapply(split(values, part$group), rule, 0)
+  target <- c(if (signed(design$target)) -1 else 0, 1) - part$target_centre
+  least <- sum(by_group(pmin(part$line * low, part$line * high), min))
+  most <- sum(by_group(pmax(part$line * low, part$line * high), max))
+  residual <- max(target[2] - least, most - target[1])
+  squares <- pmax(low^2, high^2)
+  form <- crossprod(part$whitening)
+  corners <- list(low, high)
+  terms <- do.call(pmax, unlist(lapply(corners, function(one) {
+    lapply(corners, function(other) as.vector(form * outer(one, other)))
+  }), recursive = FALSE))
+  rows <- part$group[row(form)]
+  columns <- part$group[col(form)]
+  largest <- tapply(terms, list(rows, columns), max)
+  diag(largest) <- by_group(diag(form) * squares, max)
+  spectral <- sqrt(sum(by_group(squares, max))) * norm(part$whitening, "2")
+  max(min(spectral, sqrt(sum(largest))) * (1 + 2^-40) * residual, 2^-40)
+}
+
+# The bound of the scores, and what the model of their tail says about it: a log-normal one, from two quantiles.
+.score_bound <- function(release, declared, part, rows) {
+  rows <- max(rows, 20)
+  size <- length(part$line)
+  sd <- .block_sd(release, "cross")
+  largest <- .largest_score(release, declared, part)
+  edges <- largest * 2^((0:40 - 40) / 2)
+  beyond <- c(rev(cumsum(rev(part$score_norms))), 0)
+  noise <- .block_sd(release, "score_norms")
+  log_quantile <- function(tail) {
+    falling <- cummin(beyond)
+    place <- match(TRUE, falling <= tail * rows, nomatch = length(falling))
+    if (place == 1) return(log(edges[1]))
+    above <- falling[place - 1]
+    below <- falling[place]
+    inside <- if (above > below) min(max((above - tail * rows) / (above - below), 0), 1) else 1
+    log(edges[place - 1]) + inside * (log(edges[place]) - log(edges[place - 1]))
+  }
+  found <- which(beyond[1:40] > 4 * noise * sqrt(40:1))
+  surely <- if (length(found)) edges[max(found) + 1] else 0
+  robust <- "score_diagonal" %in% names(release$noise$sigma)
+  earlier <- sum(.SHARES[names(.SHARES) %in% names(release$noise$sigma)])
+  share <- 1 - (if (size > 12) 0.4 else 0.25) - 0.03 - (if (robust) 0.1 else 0) - earlier
+  mu <- 1 / (sd * sqrt(share))
+  tail <- min(max(0.01, 3 * noise * sqrt(8) / rows), 1 / 8)
+  at <- stats::qnorm(tail, lower.tail = FALSE)
+  spread <- (log_quantile(tail) - log_quantile(4 * tail)) / (at - stats::qnorm(4 * tail, lower.tail = FALSE))
+  slope <- min(max(spread, 0.3), 1.5)
+  outside <- max(2 / mu, 0.05 * sqrt(rows))
+  z <- stats::qnorm(min(outside / rows, tail), lower.tail = FALSE)
+  quantile <- max(exp(log_quantile(tail) + slope * max(z - at, 0)), surely)
+  shape <- min(max(slope / max(z, 0.5), 0.05), 0.75)
+  sigma <- exp(log_quantile(0.32)) / sqrt(size)
+  bound <- max(quantile, 0.4 * sigma * sqrt(rows) / sd) * 2^((0:12) / 4)
+  clipped <- ifelse(bound >= largest, 0, outside * (bound / quantile)^(-1 / shape))
+  bound <- pmin(bound, largest)
+  lost <- clipped * bound * shape / (1 - shape)
+  chosen <- which.min((bound * sd)^2 + lost^2)
+  list(bound = bound[chosen], lost = lost[chosen], clipped = clipped[chosen], sigma = sigma)
+}
+
+# Sums of products of (1, z, y - centre) at the places `at`, their noise, and how the columns are centred and scaled.
+.staged_sums <- function(release, declared, at) {
+  part <- .staged_part(release)
+  size <- length(part$line)
+  inside <- seq_len(size)
+  choice <- .score_bound(release, declared, part, .rows(release)$value)
+  if (abs(choice$bound / part$score_bound - 1) > 1e-6) {
+    stop("staged.score_bound is not that of the other released numbers; run `discreet verify RELEASE`", call. = FALSE)
+  }
+  gram <- release$matrix[inside, inside] * part$share
+  back <- forwardsolve(part$whitening, diag(size))
+  scores <- drop(back %*% release$matrix[inside, size + 1]) * part$score_bound
+  # y - centre = r + (1, z)'line
+  nothing <- numeric(size)
+  along <- -.residual(gram, part$line, nothing, -scores)
+  square <- release$matrix[size + 1, size + 1] * part$residual_bound^2
+  square <- -.residual(matrix(c(part$line, part$line), 1), c(scores, along), c(nothing, nothing), -square)
+  sums <- rbind(cbind(gram, along), c(along, square))
+  mapping <- rbind(cbind(diag(size), 0), c(part$line, 1))[at, , drop = FALSE]
+  parts <- eigen((gram + t(gram)) / 2, TRUE)
+  positive <- parts$vectors %*% (pmax(parts$values, 0) * t(parts$vectors))
+  noise <- (part$score_bound * .block_sd(release, "cross"))^2
+  F <- list(
+    mapping = mapping, entries = list(V = (.noise_sd(release)[inside, inside] * part$share)^2, shared = nothing),
+    scores = (noise + choice$lost^2) * tcrossprod(back), weights = positive * (part$missing / sqrt(size)),
+    square = part$residual_bound^2 * .block_sd(release, "target_square"), noisy = TRUE
+  )
+  list(
+    sums = sums[at, at], F = F, centre = c(0, part$centres, part$target_centre)[at], scale = c(1, part$scales, 1)[at],
+    prior = if (at[length(at)] == size + 1) choice$sigma^2, clipped = ceiling(choice$clipped),
+    allowed = choice$lost^2 / (noise + choice$lost^2)
+  )
+}
+
+# Says what is estimated, and how much the rows that were shortened add to the standard errors.
+.estimated <- function(equations, score = NULL) {
+  line <- "Ordinary least squares on the table clipped to its bounds"
+  rows <- equations$clipped
+  if (rows == 0) return(paste0(line, "; the score of no row was shortened."))
+  line <- sprintf("%s; at most about %s row%s with the largest scores were shortened", line,
+                  formatC(rows, format = "d", big.mark = ","), if (rows > 1) "s" else "")
+  if (is.null(score)) return(paste0(line, "."))
+  F <- equations$F
+  F$entries$V[] <- F$weights[] <- F$square <- 0
+  F$scores <- equations$allowed * F$scores
+  gains <- score$H %*% score$R
+  added <- diag(gains %*% .product_covariance(F, score$contrast) %*% t(gains))
+  total <- diag(score$covariance)
+  added <- 1 / sqrt(1 - min(max(ifelse(total > 0, added / total, 0), 0), 0.99)) - 1
+  words <- if (added > 0.005) sprintf("%d%%", ceiling(100 * added)) else "less than 1%"
+  sprintf("%s, which adds %s to the standard errors.", line, words)
 }
 
 # ---- the model -------------------------------------------------------------------------------------------------------
@@ -321,11 +513,13 @@ discreet_lm <- function(formula = NULL, data) {
     equations[c("names", "nobs", "nobs_sd", "family")],
     list(df.residual = equations$nobs - length(equations$names))
   )
+  if (!is.null(equations$clipped)) fit$estimated <- .estimated(equations)
+  if (length(data$residuals) || length(data$staged$score_products)) fit$plain <- .PLAIN
   nothing <- function(reason, level_sets = "everything") {
     fit$reason <- reason
     .known(fit, NULL, level_sets)
   }
-  solved <- .solve_definite(equations$A, cbind(equations$b))
+  solved <- .solve_definite(equations$A, cbind(equations$b), equations$more_A, cbind(equations$more_b))
   if (is.null(solved)) return(nothing("the released sums are not positive definite: the noise outweighs the signal"))
   theta <- solved$value[, 1]
   fit$estimable <- TRUE
@@ -333,12 +527,16 @@ discreet_lm <- function(formula = NULL, data) {
   if (is.na(equations$c)) return(nothing("the release holds no sum of squares of the target", NA))
   if (is.na(equations$nobs)) return(nothing("the release holds no number of rows", NA))
   if (fit$df.residual <= 0) return(nothing("there are not more rows than coefficients"))
-  .known(fit, .inference(equations, theta, solved$rest[, 1]))
+  score <- .inference(equations, theta, solved$rest[, 1])
+  if (!is.null(equations$clipped)) fit$estimated <- .estimated(equations, score)
+  .known(fit, score)
 }
+
+.PLAIN <- paste("The release has robust standard errors. Those above are plain: run",
+                "`discreet fit RELEASE --robust --json > fit.json` and read it with read_fit(\"fit.json\").")
 
 .check_readable <- function(release) {
   if (release$kind != "moments") .refuse("the release holds the coefficients of one model and no sums")
-  if (!is.null(release$staged)) .refuse("the sums of a release by 'staged' are not products of its columns")
   if (!is.null(release$design$weights)) .refuse("the rows of the release have weights")
   if (!release$noise$family %in% c("discrete-gaussian", "discrete-laplace")) {
     .refuse("the noise is of the family ", release$noise$family, ", which this file does not read")
@@ -393,11 +591,12 @@ discreet_lm <- function(formula = NULL, data) {
   half <- unlist(lapply(columns, `[[`, "half"), use.names = FALSE)
   mid <- unlist(lapply(columns, `[[`, "mid"), use.names = FALSE)
   at <- match(c("1", slopes, model$target), release$columns)
-  sums <- release$matrix[at, at, drop = FALSE]
-  sd <- .noise_sd(release)[at, at, drop = FALSE]
-  sd[is.na(sd)] <- 0
-  noise <- list(V = sd^2, shared = ifelse(at %in% .indicators(release), sd[1, ]^2, 0))
+  found <- if (is.null(release$staged)) .plain_sums(release, at) else .staged_sums(release, declared, at)
+  sums <- found$sums
+  mid <- mid + half * found$centre[-1]
+  half <- half * found$scale[-1]
   size <- length(at)
+  rows <- .rows(release)
   # without intercept the line goes through the origin of the original units: the middles are put back
   shift <- if (model$intercept) 0 * mid else mid / half
   C <- if (model$intercept) diag(size) else cbind(shift, diag(size - 1))
@@ -405,7 +604,9 @@ discreet_lm <- function(formula = NULL, data) {
   if (!model$intercept && !any(shift != 0)) used[1, ] <- used[, 1] <- 0
   lacking <- is.na(used)
   used[lacking] <- 0
-  used <- C %*% used %*% t(C)
+  moved <- if (model$intercept) list(used, 0 * used) else .moved(used, shift)
+  used <- moved[[1]]
+  more <- moved[[2]]
   used[abs(C) %*% lacking %*% t(abs(C)) > 0] <- NA
   last <- nrow(used)
   inside <- seq_len(last - 1)
@@ -420,10 +621,41 @@ discreet_lm <- function(formula = NULL, data) {
   }
   list(
     names = c(if (model$intercept) "Intercept", slopes), intercept = model$intercept, shift = shift[length(shift)],
-    A = used[inside, inside, drop = FALSE], b = used[inside, last], c = used[last, last], C = C, F = noise,
-    nobs = release$matrix[1, 1], nobs_sd = .noise_sd(release)[1, 1], map = map, base = base, half_y = half_y,
-    family = if (release$noise$family == "discrete-laplace") "laplace" else "gaussian"
+    A = used[inside, inside, drop = FALSE], b = used[inside, last], c = used[last, last], C = C, F = found$F,
+    more_A = more[inside, inside, drop = FALSE], more_b = more[inside, last], more_c = more[last, last],
+    nobs = rows$value, nobs_sd = rows$sd, map = map, base = base, half_y = half_y,
+    family = if (release$noise$family == "discrete-laplace") "laplace" else "gaussian",
+    prior = found$prior, clipped = found$clipped, allowed = found$allowed
   )
+}
+
+# Sums of products of (x + shift), from those of (1, x): small differences of large numbers, so with twice the digits.
+.moved <- function(sums, shift) {
+  by <- matrix(shift, length(shift), length(shift))
+  along <- .product(by, matrix(sums[1, -1], length(shift), length(shift), byrow = TRUE))
+  square <- .product(by, t(by))
+  twice <- .product(square[[1]], sums[1, 1] + 0 * by)
+  twice[[2]] <- twice[[2]] + square[[2]] * sums[1, 1]
+  .sum(.sum(list(sums[-1, -1], 0 * by), .sum(along, lapply(along, t))), twice)
+}
+
+# Sums of products of columns as they are scaled by their bounds, and their noise.
+.plain_sums <- function(release, at) {
+  sd <- .noise_sd(release)[at, at, drop = FALSE]
+  sd[is.na(sd)] <- 0
+  shared <- ifelse(at %in% .indicators(release), sd[1, ]^2, 0)
+  list(
+    sums = release$matrix[at, at, drop = FALSE], F = list(V = sd^2, shared = shared, noisy = any(sd > 0)),
+    centre = numeric(length(at)), scale = rep(1, length(at))
+  )
+}
+
+# The number of rows and the standard deviation of its noise, which is 0 where the number is public.
+.rows <- function(release) {
+  if (is.null(release$staged)) return(list(value = release$matrix[1, 1], sd = .noise_sd(release)[1, 1]))
+  counted <- release$scalars$rows
+  if (is.null(counted)) return(list(value = as.numeric(release$units_public), sd = 0))
+  list(value = as.numeric(counted) / .unit(release), sd = .block_sd(release, "rows"))
 }
 
 # ---- errors: see src/discreet/analyst/inference for the derivations --------------------------------------------------
@@ -432,21 +664,25 @@ discreet_lm <- function(formula = NULL, data) {
 .inference <- function(equations, theta, rest) {
   A <- equations$A
   k <- length(theta)
-  solved <- .solve_definite(A, diag(k))$value
+  solved <- .solve_definite(A, diag(k), equations$more_A)$value
   H <- (solved + t(solved)) / 2
   C <- equations$C
   contrast <- drop(t(C) %*% c(-theta, 1))
   R <- C[seq_len(k), , drop = FALSE]
   noise <- R %*% .product_covariance(equations$F, contrast) %*% t(R)
   followed <- H %*% noise
-  residual <- .residual(matrix(equations$b, 1), theta, rest, equations$c) + sum(H * noise)
+  residual <- .residual(matrix(equations$b, 1), theta, rest, equations$c, matrix(equations$more_b, 1)) +
+    equations$more_c + sum(H * noise)
   rows <- equations$nobs - k
   total <- equations$c - if (equations$intercept) equations$b[1]^2 / A[1, 1] else 0
   s2 <- max(min(residual, total) / rows, 0)
+  if (!is.null(equations$prior)) {
+    residual_noise <- .square_covariance(equations$F, contrast, contrast) + 2 * sum(followed * t(followed)) +
+      4 * s2 * sum(diag(followed))
+    s2 <- .towards(equations$prior, residual, residual_noise, rows)
+  }
   score <- list(
     k = k, F = equations$F, R = R, contrast = contrast, H = H, df = rows, s2 = residual / rows, total = total,
-    residual_noise = .square_covariance(equations$F, contrast, contrast) + 2 * sum(followed * t(followed)) +
-      4 * s2 * sum(diag(followed)),
     sampling = s2 * H, privacy = H %*% noise %*% H, equations = equations
   )
   score$covariance <- score$sampling + score$privacy
@@ -457,6 +693,13 @@ discreet_lm <- function(formula = NULL, data) {
   score$beside <- lapply(seq_len(k), function(row) .nuisance(score, row))
   score$kappa <- vapply(score$beside, .kappa, 0)
   score
+}
+
+# A residual variance that is closer to the estimate `prior` the noisier it is, raised by half its remaining noise.
+.towards <- function(prior, residual, noise, rows) {
+  square <- noise / rows^2
+  kept <- if (prior > 0) prior^2 / (prior^2 + square) else 1
+  max(kept * residual / rows + (1 - kept) * prior + sqrt(kept * square) / 2, 0.09 * prior)
 }
 
 # q0, q1 and q2 of the variance along each combination.
@@ -481,7 +724,7 @@ discreet_lm <- function(formula = NULL, data) {
   l <- score$L[row, ]
   sigma2 <- sum(l * (score$covariance %*% l))
   free <- score$k - 1
-  if (!(any(score$F$V > 0) && free > 0 && sigma2 > 0)) {
+  if (!(score$F$noisy && free > 0 && sigma2 > 0)) {
     return(list(sigma = sqrt(max(sigma2, 0)), growth = numeric(free), here = numeric(free), along = numeric(free)))
   }
   w <- drop(l %*% score$H %*% score$R)
@@ -593,7 +836,7 @@ discreet_lm <- function(formula = NULL, data) {
   fit$p <- keep(.p_values(score, fit$coefficients, fit$family))
   fit$covariance <- score$L %*% score$covariance %*% t(score$L) * outer(score$scale, score$scale)
   dimnames(fit$covariance) <- list(names, names)
-  if (score$s2 > 0 || !any(score$F$V > 0)) fit$sigma <- sqrt(max(score$s2, 0)) * score$equations$half_y
+  if (score$s2 > 0 || !score$F$noisy) fit$sigma <- sqrt(max(score$s2, 0)) * score$equations$half_y
   fit[c("r.squared", "adj.r.squared")] <- .r_squared(score, fit$family)
   fit$sets <- function(level) .fieller(score, fit$coefficients, fit$family, level, names)
   structure(fit, class = "discreet_lm")
@@ -644,7 +887,7 @@ discreet_lm <- function(formula = NULL, data) {
 # R^2 and adjusted R^2, NA where the noise outweighs the variance of the target or of the residuals.
 .r_squared <- function(score, family) {
   equations <- score$equations
-  around <- c(numeric(nrow(score$F$V) - 1), 1)
+  around <- c(numeric(ncol(equations$C) - 1), 1)
   followed <- 0
   if (equations$intercept) {
     around[1] <- -equations$b[1] / equations$A[1, 1]
@@ -656,8 +899,8 @@ discreet_lm <- function(formula = NULL, data) {
   total <- (score$total + followed) / rows
   noise <- .square_covariance(score$F, around, around) + 2 * followed^2 + 4 * abs(total) * followed
   z <- .critical(0.95, family, score$df)
-  noisy <- any(score$F$V > 0)
-  if (!(total > 0 && total^2 > z^2 * noise / rows^2) || (score$s2 <= 0 && noisy)) return(list(NA_real_, NA_real_))
+  hidden <- !(total > 0 && total^2 > z^2 * noise / rows^2)
+  if (hidden || (score$s2 <= 0 && score$F$noisy)) return(list(NA_real_, NA_real_))
   list(1 - score$df / rows * score$s2 / total, 1 - score$s2 / total)
 }
 
@@ -789,6 +1032,6 @@ print.summary.discreet_lm <- function(x, digits = max(3L, getOption("digits") - 
   }
   if (!is.null(x$reason)) cat("Not estimable: ", x$reason, ".\n", sep = "")
   cat(x$promise, "\n", sep = "")
-  for (note in x$notes) writeLines(strwrap(note, 88))
+  for (note in c(x$estimated, x$plain, x$notes)) writeLines(strwrap(note, 88))
   invisible(x)
 }

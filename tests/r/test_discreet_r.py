@@ -13,6 +13,7 @@ import pytest
 
 import discreet
 from discreet import datasets, testing
+from discreet.analyst.inference.clipped_scores import clipped_scores_note
 from discreet.mechanisms.sampler import ExactSampler
 from discreet.releases.fields import SCHEMA_VERSION
 from discreet.releases.reference_distribution import known
@@ -23,6 +24,9 @@ RSCRIPT = shutil.which("Rscript")
 pytestmark = pytest.mark.skipif(RSCRIPT is None, reason="R is not installed; on Debian: apt-get install r-base-core")
 # R and SciPy agree on quantiles to about 13 digits; a set's end is known no better than its critical value
 CLOSE = 1e-9
+# a line through the origin of nearly collinear years: the covariance of its slopes is almost singular, and a change in
+# the last digit of the inverse Gram matrix moves the ends of its unbounded sets by 2e-8 in Python as well
+LOOSE = {("staged-near-origin", what): 1e-6 for what in ("p", "lower", "upper")}
 
 
 @dataclass(frozen=True)
@@ -90,11 +94,67 @@ def cases():
         "no-square": Case(testing.seeded_release(many, fixed, seed=4, epsilon=2.0, delta=1e-6, mechanism="ssp")),
         "few-rows": Case(testing.exact_release(three, fixed)),
     }
+    found |= staged_cases(many, few, mixed, small, fixed)
     # intervals, gaps, any value, and sums that are not positive definite
     for seed, epsilon in ((0, 1.0), (18, 1.0), (25, 1.0), (10, 0.7), (17, 0.7), (20, 0.7), (9, 0.2)):
         made = testing.seeded_release(few, small, seed=seed, epsilon=epsilon, delta=1e-6, mechanism="gaussian")
         found[f"few-{seed}"] = Case(made, "y ~ x + flag", ("x", "flag"))
     return found
+
+
+def staged_cases(many, few, mixed, small, fixed):
+    """Releases by `staged`: models, units, tails that are clipped, and tables too small for their noise."""
+
+    def made(rows, design, seed, epsilon, **more):
+        return testing.seeded_release(rows, design, seed=seed, epsilon=epsilon, delta=1e-6, mechanism="staged", **more)
+
+    unit: dict[str, object] = {"id": "who", "max_rows": 2}
+    replaced = unit | {"neighbours": "replace"}
+    few_columns = {name: COLUMNS[name] for name in ("y", "x", "flag")}
+    persons = {**many, "who": np.arange(6_000) // 2}
+    tails = np.random.default_rng(5)
+    skewed = {name: many[name] for name in ("x", "flag", "group")}
+    skewed["y"] = many["x"] + np.exp(tails.normal(0, 1.2, 6_000))
+    skewed["v"] = np.exp(tails.normal(0, 1.5, 6_000))
+    wide = {"y": (0, 400), "x": (2, 10), "v": (0, 500), "group": ["a", "b", "c d"], "flag": "bool"}
+    distant = {**many, "v": np.where(np.arange(6_000) < 120, 425.0, many["x"] / 10)}
+    reach = {"v": (0, 500), **{name: COLUMNS[name] for name in ("y", "x", "flag", "group")}}
+    far = made(distant, discreet.Design("y", reach), 3, 2.0)
+    # years, nearly collinear columns and an R^2 close to 1: sums are differences of large numbers
+    years = 1990 + many["x"] * 3
+    near = {"year": years, "near": years + tails.normal(0, 0.3, 6_000), "y": 7 * years + tails.normal(0, 0.1, 6_000)}
+    near |= {f"n{j}": tails.normal(0, 1, 6_000) for j in range(14)}
+    line = {"year": (1900, 2100), "near": (1900, 2100), "y": (13_000, 15_000)} | {f"n{j}": (-5, 5) for j in range(14)}
+    exact = made(near, discreet.Design("y", line), 8, 200.0)
+    boolean = discreet.Design("flag", {name: COLUMNS[name] for name in ("flag", "x", "group")})
+    full, tailed = made(many, mixed, 1, 2.0), made(skewed, discreet.Design("y", wide), 3, 2.0)
+    whole = {
+        "full": Case(full),
+        "sub": Case(full, "y ~ group + x", ("group", "x")),
+        "swapped": Case(full, "x ~ y + `odd name`", ("y", "odd name"), "x"),
+        "all-but": Case(full, "y ~ . - group - late", ("x", "flag", "odd name", "log_w")),
+        "origin": Case(full, "y ~ x + flag - 1", ("x", "flag"), intercept=False),
+        "constant": Case(full, "y ~ 1", ()),
+        "tails": Case(tailed),
+        "tails-sub": Case(tailed, "y ~ v", ("v",)),
+        "tails-swapped": Case(tailed, "v ~ y + group", ("y", "group"), "v"),
+        "weights": Case(far),
+        "weights-sub": Case(far, "y ~ v + group", ("v", "group")),
+        "weights-swapped": Case(far, "v ~ y + x", ("y", "x"), "v"),
+        "near": Case(exact),
+        "near-sub": Case(exact, "y ~ year + near", ("year", "near")),
+        "near-origin": Case(exact, "y ~ year + near - 1", ("year", "near"), intercept=False),
+        "near-swapped": Case(exact, "near ~ y + year + n3", ("y", "year", "n3"), "near"),
+        "replace": Case(made(many, fixed, 3, 3.0)),
+        "persons": Case(made(persons, discreet.Design("y", few_columns, unit=unit), 4, 3.0)),
+        "persons-replace": Case(made(persons, discreet.Design("y", few_columns, unit=replaced), 4, 4.0)),
+        "boolean": Case(made(many, boolean, 6, 2.0)),
+        "robust": Case(made(many, small, 7, 3.0, robust=True)),
+        "real": Case(discreet.release(many, small, epsilon=2.0, delta=1e-6)),
+    }
+    for seed, epsilon in ((0, 2.0), (1, 1.0), (2, 1.0), (3, 0.5), (4, 0.5), (5, 0.3), (6, 0.3)):
+        whole[f"few-{seed}"] = Case(made(few, small, seed, epsilon), "y ~ x + flag", ("x", "flag"))
+    return {f"staged-{name}": case for name, case in whole.items()}
 
 
 def refused():
@@ -108,7 +168,6 @@ def refused():
     return {
         "coefficients": discreet.release(many, plain, mechanism="refined", **budget).to_json(),
         "wishart": discreet.release(many, plain, mechanism="wishart", **budget).to_json(),
-        "staged": discreet.release(many, plain, mechanism="staged", **budget).to_json(),
         "clustered": discreet.release(twice, persons, robust=True, **budget, mechanism="gaussian").to_json(),
         "newer": json.dumps(gaussian | {"schema": SCHEMA_VERSION + 1}),
         "weights": json.dumps(gaussian | {"design": gaussian["design"] | {"weights": "w"}}),
@@ -196,15 +255,17 @@ def differences(folder, name, case):
 
 def test_r_gives_the_numbers_of_python(run):
     folder, found = run
-    worst = {}
+    worst, wrong = {}, []
     for name, case in found.items():
         for what, far in differences(folder, name, case).items():
             worst[what] = max(worst.get(what, (0.0, "")), (far, name))
+            if not far < LOOSE.get((name, what), CLOSE):
+                wrong.append((name, what, far))
     print("\nlargest relative difference of R from Python:")
     for what, (far, name) in worst.items():
         print(f"  {what:14s} {far:.1e} ({name})")
     assert set(worst) >= {"model", "coef", "std. error", "t", "p", "lower", "upper", "covariance"}
-    assert max(far for far, _ in worst.values()) < CLOSE
+    assert wrong == []
 
 
 def test_every_kind_of_set_was_compared(run):
@@ -214,6 +275,30 @@ def test_every_kind_of_set_was_compared(run):
     assert kinds >= {"interval", "outside", "everything"}
     assert any(known(ends) is None for ends in sets)
     assert any(not case.fit.estimable for case in found.values())
+
+
+def test_every_kind_of_staged_release_was_compared(run):
+    _, found = run
+    staged = [case for name, case in found.items() if name.startswith("staged")]
+    sets = [ends for case in staged for ends in case.fit.conf_int().values()]
+    assert {ends.kind for ends in sets if known(ends) is not None} >= {"interval", "outside", "everything"}
+    assert any(not case.fit.estimable for case in staged)
+    assert any(case.release.staged.missing > 0.01 for case in staged)
+    assert any(len(case.release.staged.line) > 12 for case in staged)
+    said = [clipped_scores_note(case.fit) for case in staged]
+    for words in ("no row was shortened", "shortened.", "adds less than 1% to", "adds 30% to"):
+        assert any(words in one for one in said)
+
+
+def test_what_a_staged_release_estimates_is_said_in_the_words_of_python(run):
+    folder, found = run
+    for name, case in found.items():
+        said = " ".join((folder / f"{name}.txt").read_text().split())
+        note = clipped_scores_note(case.fit)
+        assert ("Ordinary least squares on the table" in said) == (note is not None)
+        assert note is None or note in said, name
+        robust = case.release.staged is not None and bool(case.release.staged.score_products)
+        assert ("Those above are plain: run `discreet fit RELEASE --robust --json" in said) == robust
 
 
 def test_a_wrong_number_would_be_seen(run):
@@ -255,7 +340,6 @@ def test_with_the_noise_off_they_are_those_of_lm(run):
     [
         ("coefficients", "coefficients of one model"),
         ("wishart", "family wishart"),
-        ("staged", "not products of its columns"),
         ("clustered", "clustered by person; run `discreet fit RELEASE --formula 'y ~ x' --json"),
         ("newer", "schema version"),
         ("weights", "have weights"),
