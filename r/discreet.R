@@ -431,7 +431,10 @@ print.discreet_release <- function(x, ...) {
   quantile <- max(exp(log_quantile(tail) + slope * max(z - at, 0)), surely)
   shape <- min(max(slope / max(z, 0.5), 0.05), 0.75)
   sigma <- exp(log_quantile(0.32)) / sqrt(size)
-  bound <- max(quantile, 0.4 * sigma * sqrt(rows) / sd) * 2^((0:12) / 4)
+  least <- max(quantile, 0.4 * sigma * sqrt(rows) / sd)
+  # a rare outcome of a boolean target has residuals near 1 in rows that may be too few for the histogram
+  if (is.null(release$design$columns[[release$design$target]]$bounds) && sigma < 0.3) least <- max(least, 2 * sqrt(size))
+  bound <- least * 2^((0:12) / 4)
   clipped <- ifelse(bound >= largest, 0, outside * (bound / quantile)^(-1 / shape))
   bound <- pmin(bound, largest)
   lost <- clipped * bound * shape / (1 - shape)
@@ -461,6 +464,8 @@ print.discreet_release <- function(x, ...) {
   parts <- eigen((gram + t(gram)) / 2, TRUE)
   positive <- parts$vectors %*% (pmax(parts$values, 0) * t(parts$vectors))
   noise <- (part$score_bound * .block_sd(release, "cross"))^2
+  squares <- release$matrix[size + 1, size + 1] - 2 * .block_sd(release, "target_square")
+  rows <- max(20, .rows(release)$value)
   F <- list(
     mapping = mapping, entries = list(V = (.noise_sd(release)[inside, inside] * part$share)^2, shared = nothing),
     scores = (noise + choice$lost^2) * tcrossprod(back), weights = positive * (part$missing / sqrt(size)),
@@ -468,7 +473,7 @@ print.discreet_release <- function(x, ...) {
   )
   list(
     sums = sums[at, at], F = F, centre = c(0, part$centres, part$target_centre)[at], scale = c(1, part$scales, 1)[at],
-    prior = if (at[length(at)] == size + 1) choice$sigma^2, clipped = ceiling(choice$clipped),
+    prior = if (at[length(at)] == size + 1) max(choice$sigma^2, squares * part$residual_bound^2 / rows), clipped = ceiling(choice$clipped),
     allowed = choice$lost^2 / (noise + choice$lost^2)
   )
 }
@@ -488,7 +493,7 @@ print.discreet_release <- function(x, ...) {
   added <- diag(gains %*% .product_covariance(F, score$contrast) %*% t(gains))
   total <- diag(score$covariance)
   added <- 1 / sqrt(1 - min(max(ifelse(total > 0, added / total, 0), 0), 0.99)) - 1
-  words <- if (added > 0.005) sprintf("%d%%", ceiling(100 * added)) else "less than 1%"
+  words <- if (added > 0.005) sprintf("up to %d%%", ceiling(100 * added)) else "less than 1%"
   sprintf("%s, which adds %s to the standard errors.", line, words)
 }
 

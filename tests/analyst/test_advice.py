@@ -48,7 +48,7 @@ def test_a_release_without_intervals_says_first_what_would_help():
     assert text in " ".join(" ".join(fit.table().to_text().split()).split("- "))
     assert "For predictions, pass penalty='bayes', or release with mechanism='refined'" in text
     mu = mu_from(1.0, DELTA)
-    coefficients, own, rows, epsilon = numbers(text.split("For intervals:")[1])[:4]
+    coefficients, own, rows, epsilon = numbers(text.split("For bounded intervals:")[1])[:4]
     assert own == 7
     assert coefficients == int(fit.nobs * mu / ROWS_TIMES_MU)
     assert rows == pytest.approx(7 * ROWS_TIMES_MU / mu, rel=0.06)
@@ -128,7 +128,7 @@ def test_columns_that_are_nearly_combinations_are_named_as_the_cause():
     x = rng.normal(size=4000)
     rows = {f"x{j}": x + 0.001 * rng.normal(size=4000) for j in range(3)} | {"y": x + rng.normal(size=4000)}
     made = seeded_release(rows, design(3), seed=1, epsilon=1.0, delta=DELTA, mechanism="staged")
-    assert "nearly combinations of others: leave them out" in advice(discreet.fit(made), 0.95)
+    assert "leave out columns that are nearly combinations of others" in advice(discreet.fit(made), 0.95)
 
 
 def test_penalised_fits_and_other_noise_have_no_advice():

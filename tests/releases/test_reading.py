@@ -196,7 +196,7 @@ def test_a_number_of_units_that_is_public_must_be_given():
 
 @pytest.mark.parametrize(
     ("units", "message"),
-    [("17", "units_public must equal the number of rows"), ("-3", "units_public must not be negative")],
+    [("17", "units_public must equal the row count stored"), ("-3", "units_public must not be negative")],
 )
 def test_a_public_number_of_units_must_be_that_of_the_sums(units, message):
     text = edited(a_release(unit={"neighbours": "replace"}), units_public=units)

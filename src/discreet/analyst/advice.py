@@ -62,16 +62,15 @@ def _for_unbounded(fit: Fit) -> str:
         return Message(
             start,
             *predictions,
-            f" For {size} coefficients the rows would be enough, so some columns are nearly combinations of others: "
-            "leave them out.",
+            " For bounded intervals: centre a number before it is squared or multiplied by another column, and leave "
+            "out columns that are nearly combinations of others. Otherwise use about twice the rows.",
         )
-    fewer = f"a release of at most {most} coefficients instead of {size}, " if most > 1 else ""
+    fewer = f"release at most {most} coefficients instead of {size}, or " if most > 1 else ""
     return Message(
         start,
         *predictions,
-        f" For intervals: {fewer}about {_rounded(factor * _rows(release))} rows{_or_epsilon(release, factor)}. In "
-        f"simulations nine in ten sets are bounded if rows times mu is {ROWS_TIMES_MU:.0f} for each coefficient; here "
-        f"it is {max(information, 0.0) / size:.2g}.",
+        f" For bounded intervals: {fewer}use about {_rounded(factor * _rows(release))} rows"
+        f"{_or_epsilon(release, factor)}. In simulations nine in ten sets are bounded with this many rows.",
     )
 
 

@@ -147,7 +147,7 @@ def test_json_is_one_document_of_public_facts(folder: Path, call: Call) -> None:
         "columns": ["1", "age", "region[south]", "income"],
         "units_public": None,
         "count": {"value": released_count(made).value, "sd": released_count(made).sd},
-        "counts": {},
+        "counts": {"rows": {"count": released_count(made).value, "sd": released_count(made).sd}},
         "found_bounds": None,
         "anchor": "untracked",
         "signed": False,

@@ -527,6 +527,38 @@ def test_without_noise_every_sub_model_of_every_target_is_least_squares(line):
         np.testing.assert_allclose(fit.coefficients, expected, rtol=0, atol=1e-8, err_msg=f"{target} on {features}")
 
 
+def rare_outcome(seed):
+    """A released fit of a boolean target with 1% ones, which are linear in x, and the true coefficients."""
+    rng = np.random.default_rng([31, seed])
+    x = rng.uniform(-1, 1, 5000)
+    table = {"x": x, "y": (rng.random(5000) < 0.01 * (1 + 0.5 * x)).tolist()}
+    design = Design("y", {"x": (-1, 1), "y": bool})
+    return discreet.fit(seeded_release(table, design, seed=seed, epsilon=1.0, delta=1e-6, mechanism="staged"))
+
+
+def sets_that_hold(fits, truth):
+    return sum(fit.conf_int()[name].contains(value) for fit in fits for name, value in truth.items())
+
+
+def test_a_rare_outcome_of_a_boolean_target_is_covered(monkeypatch):
+    """Of 40 sets at least 32 hold: fewer has a probability below 1e-3 at 95%."""
+    truth = {"Intercept": 0.01, "x": 0.005}
+    assert sets_that_hold([rare_outcome(seed) for seed in range(20)], truth) >= 32
+    # negative control: by the tail of the norms alone nearly all of the scores of the ones is cut
+    monkeypatch.setattr("discreet.releases.staged_rules._RARE_OUTCOME", 0.0)
+    assert sets_that_hold([rare_outcome(seed) for seed in range(20)], truth) < 20
+
+
+def test_the_prior_of_the_residual_variance_is_at_least_what_the_squares_surely_show():
+    """At epsilon 20 the squared residuals show the variance of 1% ones, which a quantile of the norms does not."""
+    rng = np.random.default_rng(3)
+    table = {"x": rng.uniform(-1, 1, 5000), "y": (rng.random(5000) < 0.01).tolist()}
+    design = Design("y", {"x": (-1, 1), "y": bool})
+    made = seeded_release(table, design, seed=1, epsilon=20.0, delta=1e-6, mechanism="staged")
+    share = np.mean(table["y"])
+    assert discreet.fit(made).bse["Intercept"] > 0.8 * np.sqrt(share * (1 - share) / 5000)
+
+
 def test_the_pilot_line_changes_only_the_width_of_a_noisy_release():
     rng = np.random.default_rng(3)
     table = mixed_table(3, 20_000)
