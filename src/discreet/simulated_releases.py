@@ -157,7 +157,7 @@ def _row_factors(
     estimable: npt.NDArray[np.bool_],
     check: Callable[[], None],
 ) -> list[float]:
-    """Return the factor by which rows must grow to give each coefficient an interval, a power of 2, or infinity.
+    """Return for each coefficient how many times as many rows bound its interval: a power of 2, or infinity.
 
     The largest factor is tried first, so that a hopeless design costs few releases.
     """

@@ -190,7 +190,7 @@ def volume_loss(rows: int, norm: float, size: int, strength: float) -> float:
 
 
 def solution_gap(size: int, strength: float) -> float:
-    """Return the largest distance from the rounded minimiser to that for an unrounded linear term, in steps."""
+    """Bound the distance, in grid steps, from the rounded minimiser to the exact one for an unrounded linear term."""
     return (rounding_sensitivity(size) + math.sqrt(size) / (2 * strength)) * ROUNDING  # [P:point-distance]
 
 

@@ -76,7 +76,7 @@ def weighted_gram_sensitivity(domain: RowDomain, unit: PrivacyUnit, *, intercept
 
 
 def joint_part(gram: float, cross: float) -> float:
-    """Return the largest joint contribution to mu^2 of a Gram matrix and of the products with y under `replace`.
+    """Return the most that a Gram matrix and the products with y can jointly add to mu^2 under `replace`.
 
     `gram` and `cross` are their separate maxima, which no pair of rows attains at once. The result is the maximum of
     gram (1 - k^2) + cross (1 + k) / 2 over the cosine k.

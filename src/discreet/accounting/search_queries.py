@@ -92,7 +92,7 @@ STEPS: Final = 20
 
 
 def in_declared_ball(design: Design) -> bool:
-    """Return whether rows keep their declared scale, as in a design with a radius and without an intercept."""
+    """Return whether rows are not rescaled, which holds for a design with a radius and without an intercept."""
     return design.radius is not None and not design.intercept
 
 

@@ -83,7 +83,7 @@ def _with_refined(release: Release) -> list[object]:
 
 
 def _with_staged(release: Release, size: int, factor: float) -> list[object]:
-    """Return what the mechanism 'staged' would do for a release by another mechanism, where it can be used."""
+    """Describe what to expect of 'staged' if it could have been used instead of the mechanism of a release."""
     design = release.design
     if design.weights is not None or design.radius is not None or release.curators is not None:
         return []

@@ -122,7 +122,7 @@ class Situation:
 
 
 def situations(mechanism: str) -> tuple[Situation, ...]:
-    """Return the pairs on which a mechanism is tested: its worst pairs under every design, and pairs that test reading.
+    """Return the pairs on which a mechanism is tested: its worst pairs under every design, and pairs of odd tables.
 
     >>> len(situations("gaussian")) > 30
     True

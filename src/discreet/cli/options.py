@@ -198,7 +198,7 @@ def chosen_table(file: str | None, database: str | None, table: str | None, what
 
 
 def table_words(table: str | DatabaseTable) -> list[str]:
-    """Return the command-line words that name a table."""
+    """Return the command-line arguments that specify a table."""
     if isinstance(table, str):
         return [table]
     return ["--database", str(table.database), "--table", table.table]

@@ -336,7 +336,7 @@ class PrivateFolder:
 
 
 def remove_abandoned() -> None:
-    """Remove folders that ended processes of this user left behind. Never raise an error.
+    """Remove folders left behind by processes of this user that have ended. Never raise an error.
 
     A folder is kept if its process may still be running.
     """

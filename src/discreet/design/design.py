@@ -124,7 +124,7 @@ class _Scanner:
         return self._last
 
     def _value(self, path: KeyPath) -> None:
-        """Skip a value. In an inline table, record the lines of its keys."""
+        """Skip a value. If it is an inline table, record the lines of its keys."""
         depth = 0
         while self._at < len(self.tokens):
             kind, text, _ = self.tokens[self._at]
@@ -643,7 +643,7 @@ class Design:
 
     @cached_property
     def factors(self) -> tuple[tuple[int, int], ...]:
-        """First and last index of each block of several released columns of which at most one is nonzero in a row.
+        """First and last index of each block of several released columns, at most one of which is nonzero in any row.
 
         Such blocks are the released columns of categories and of interactions.
 

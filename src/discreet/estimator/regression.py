@@ -369,7 +369,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         return in_familiar_words(design.target, partial(self.fit_.predict, table))
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
-        """Return R^2 of the predictions for these rows. The result is not private for the rows.
+        """Return R^2 of the predictions for these rows. The result does not protect the people in these rows.
 
         Parameters
         ----------

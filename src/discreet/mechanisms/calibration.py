@@ -260,7 +260,7 @@ def moment_steps(moments: MomentsQuery, mu: float, shares: Blocks) -> dict[str, 
 
 
 def other_steps(query: VectorQuery | GramQuery, mu: float, domain: RowDomain, margin: float = 1.0) -> dict[str, int]:
-    """Return the noise scales of a query that is released once, in product-grid steps, for mu-Gaussian DP."""
+    """Return the noise scales, in steps of the grid of products, at which one release of a query is mu-Gaussian DP."""
     if isinstance(query, VectorQuery):
         return {query.block: in_steps(query.block, query.sensitivity * margin / mu, domain)}
     sigma = query.sensitivity / mu

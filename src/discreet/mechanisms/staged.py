@@ -244,7 +244,7 @@ def _column_stage(context: RunContext) -> Generator[Sums, Totals, tuple[_Centres
 
 
 def _median(context: RunContext, cells: IntArray, rows: int) -> float:
-    """Return the middle of the last interval of noisy bisections of the range of the target."""
+    """Estimate the median of the target by noisy bisections. Return the middle of the last interval."""
     counts, parts = Counts(cells[None, :]), 1 << BISECTIONS
     step = 2 * CELLS // parts
     half = context.distribution.unit // 2

@@ -103,7 +103,7 @@ class Record:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Lock out other processes with this key while one process looks for a record and writes it.
+        """Keep other processes that use the same key waiting while one process looks for a record and writes it.
 
         If two processes use different tables, the second is refused and spends nothing. On a system without such locks,
         `keep` still accepts only one of them.

@@ -89,7 +89,7 @@ def _square(upper: Sequence[Fraction], size: int) -> BigIntArray:
 
 
 def estimated_line(release: Release, part: StagedPart) -> tuple[str, int]:
-    """Describe what a release estimates, without a full stop, and return how many rows were shortened at most."""
+    """Return a description of what a release estimates, and the largest number of rows that were shortened."""
     line = "Ordinary least squares on the table clipped to its bounds"
     rows = math.ceil(bound_choice(release, part).clipped)
     if rows == 0:

@@ -53,7 +53,7 @@ def _names_in_python() -> frozenset[str]:
 
 
 def wrong_mark(head: bytes, charset: str) -> str | None:
-    """Describe, as the end of a sentence, how the first bytes of a file contradict an encoding, or return None."""
+    """Return the end of a message that says how the first bytes contradict an encoding, or None if they do not."""
     if head.startswith(_UTF32_MARKS):
         return "is UTF-32 text, which is not supported; write the file as utf-8"
     marked = head.startswith(_UTF16_MARKS)

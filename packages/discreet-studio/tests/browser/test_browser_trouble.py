@@ -22,7 +22,8 @@ from support.studio_tab import Tab, ready, spent
 
 
 def test_cancel_while_the_table_is_read(tab):
-    ready(tab, rows=4_000_000)
+    # seconds of reading, also for a fast machine: a click is judged before it is made
+    ready(tab, rows=12_000_000)
     tab.click("button:has-text('Spend epsilon')")
     tab.click("button:text-is('Cancel')")
     tab.page.wait_for_selector("h2:has-text('Cancelled')")

@@ -411,7 +411,7 @@ def planned_width(
 def planned_widths(
     release: Release, asked: Asked, which: Sequence[int] | None = None, check: Callable[[], None] = lambda: None
 ) -> list[float | None]:
-    """Return the widths of `planned` alone, for all coefficients or those with indices `which`."""
+    """Return only the widths that `planned` computes, for all coefficients or those with indices `which`."""
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
     if _unknown(equations) is not None:

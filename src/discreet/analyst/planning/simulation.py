@@ -118,7 +118,7 @@ class Draws:
         return DrawnErrors(*(np.concatenate(parts, axis=1) * self._scale[indices]))
 
     def enough(self, rows_factor: float, share: float, draws: int, among: BoolArray, *, sets: bool) -> BoolArray:
-        """Return whether the interval of each coefficient is bounded in at least a share of the draws, shape (k,).
+        """Return whether the interval of each coefficient is bounded in the required share of the draws, shape (k,).
 
         Coefficients outside `among` are false. Simulation stops early if no coefficient can reach the share. With
         `sets` the confidence sets decide doubtful cases. Otherwise doubtful intervals are treated as unbounded.

@@ -1,4 +1,4 @@
-"""Sum products of rows exactly, with weights if the rows have any, and by level for large categories."""
+"""Sum products of rows exactly, with weights if rows have them. Sum factors with many levels level by level."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class RowCounts(Sensitive):
         return type(self)(**{name: changes.get(name, getattr(self, name)) for name in self.__slots__})
 
     def raised(self, by: int) -> Self:
-        """Copy the counts with every number except `units` raised, as for a table with the same units."""
+        """Copy the counts with every number except `units` raised, as if the same units had more rows."""
         return self.replaced(
             **{name: tuple(one + by for one in getattr(self, name)) for name in self.__slots__ if name != "units"}
         )
