@@ -185,7 +185,7 @@ def test_a_row_more_gives_other_totals():
     assert passes(more, ALONE, ComputeOptions(workers=2, batch_rows=100)) != expected("rows")
 
 
-@pytest.mark.parametrize("mechanism", ["gaussian", "irls"])
+@pytest.mark.parametrize("mechanism", ["gaussian", "irls", "staged"])
 def test_a_release_with_the_same_noise_is_the_same_whatever_the_workers(sources, mechanism):
     options, budget = ReleaseOptions(mechanism=mechanism, robust=mechanism == "gaussian"), PrivacyBudget(2.0, 1e-6)
     made = [

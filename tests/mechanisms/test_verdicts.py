@@ -71,7 +71,7 @@ def test_counts_are_drawn_anew_where_nobody_keeps_books_and_else_committed_first
 
 @pytest.mark.parametrize("more", [{"commit": lambda text: text}, {"stop": lambda record, loss: record}])
 def test_a_hook_that_keeps_releases_and_no_stages_draws_no_counts(more):
-    with pytest.raises(LedgerError, match="must also record preliminary counts"):
+    with pytest.raises(LedgerError, match="must have a 'stage' function"):
         committed_counts(SpendReceipt("a", **more), "guard", 2, pytest.fail, pytest.fail)
 
 

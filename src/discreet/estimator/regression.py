@@ -133,7 +133,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         Declared names of the columns of `X`, in their order.
     release_, guarantee_, fit_
         The release, its guarantee, and the model fitted to it. The guarantee is for this fit. `guarantee_.together` is
-        the total of all fits so far in this process, as if all were on the same rows.
+        the total of all fits so far in this process, assuming that all used the same rows.
 
     Examples
     --------

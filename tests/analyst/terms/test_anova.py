@@ -50,7 +50,7 @@ def test_the_table_prints_and_goes_to_arrow_and_json(noisy):
     assert plain["ssr"] == table.ssr
     lines = repr(table).splitlines()
     assert lines[0].split() == ["term", "df", "sum_sq", "F", "PR(>F)"]
-    assert lines[-1].startswith("Each term given all the others")
+    assert lines[-1].startswith("Each term is tested given all others")
     with pytest.raises(KeyError, match="unknown feature 'd'"):
         table["d"]
 

@@ -30,13 +30,13 @@ def rows_needed_text(factor: float | None) -> str:
     """Describe how many rows would give a bounded interval.
 
     >>> rows_needed_text(4.0)
-    'in 90% of tables with 4 times as many rows the set would be a bounded interval'
+    'with about 4 times as many rows, 90% of releases would give a bounded interval'
     >>> rows_needed_text(None)
-    'the release does not show how many rows would give a bounded interval in 90% of tables'
+    'the release is too noisy to estimate how many rows would be enough'
     """
     if factor is None:
-        return f"the release does not show how many rows would give a bounded interval in {SHARE:.0%} of tables"
-    return f"in {SHARE:.0%} of tables with {factor:g} times as many rows the set would be a bounded interval"
+        return "the release is too noisy to estimate how many rows would be enough"
+    return f"with about {factor:g} times as many rows, {SHARE:.0%} of releases would give a bounded interval"
 
 
 def rows_factors(equations: NormalEquations, L: FloatArray, z: float, digest: str) -> tuple[float | None, ...]:

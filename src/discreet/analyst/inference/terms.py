@@ -151,7 +151,9 @@ class Anova(Mapping[str, TermTest]):
         table = [("term", "df", "sum_sq", "F", "PR(>F)"), *rows, last]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = ["  ".join([f"{row[0]:<{widths[0]}}", *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in table]
-        return "\n".join([*lines, "Each term given all the others. F and p allow for the noise; sum_sq does not."])
+        return "\n".join(
+            [*lines, "Each term is tested given all others. F and p account for privacy noise; sum_sq includes it."]
+        )
 
 
 def term_sum(theta: FloatArray, H: FloatArray, L: FloatArray) -> float:

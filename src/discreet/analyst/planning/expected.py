@@ -513,7 +513,7 @@ def _too_few(factor: float) -> str:
     text = f"fewer than {ENOUGH:.0%} of tables give a bounded interval"
     if not math.isfinite(factor):
         return f"{text}; even {_LARGEST_FACTOR:g} times as many rows would not be enough"
-    return f"{text}; about {factor:.2g} times as many rows, or noise smaller by that factor, would be enough"
+    return f"{text}; about {factor:.2g} times as many rows, or {factor:.2g} times less noise, would be enough"
 
 
 def planned_inside(design: Design, distribution: NoiseDistribution, asked: Asked) -> Plan:
