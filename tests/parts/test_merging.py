@@ -354,7 +354,7 @@ def test_a_public_number_of_units_that_cannot_be_is_refused(tmp_path):
 
 
 def test_a_mechanism_that_wants_another_pass_is_refused():
-    with pytest.raises(SpecError, match="one pass"):
+    with pytest.raises(SpecError, match="reads the rows only once"):
         merging._no_more(None)
 
 
