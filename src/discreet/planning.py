@@ -381,7 +381,7 @@ def smallest_rows(
     --------
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
-    >>> round(discreet.planning.smallest_rows(design, "x", 0.4, epsilon=1.0, delta=1e-6), -1)
+    >>> round(discreet.planning.smallest_rows(design, "x", 0.4, epsilon=1.0, delta=1e-6), -2)
     600.0
     """
     _check_width(width)

@@ -61,7 +61,7 @@ def test_settings_ask_for_moments_which_have_none():
 @pytest.mark.parametrize("name", ["strength", "l1_ratio"])
 def test_a_number_of_a_penalty_needs_the_penalty(name):
     model = estimator(**{name: 0.1})
-    with pytest.raises(SpecError, match=f"got {name}=0.1 without a penalty; pass a penalty that uses"):
+    with pytest.raises(SpecError, match=f"{name}=0.1 has no effect without a penalty; pass a penalty that uses"):
         model.fit(X, Y)
     assert not hasattr(model, "release_")
 
